@@ -1,0 +1,243 @@
+// The emulated Hopper device: memory, modules and launches.
+//
+// A Device executes PTX text for sm_90a as the GPU would, checks it while it runs, and reports what
+// it finds. It has no LLVM in it and knows nothing of girih's compiler: everything it does follows
+// from the PTX and from bytes in memory. Errors of the caller are thrown as DeviceError; faults of
+// the program that runs are findings. A Device may be used from several threads; launches run one
+// at a time.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_EMULATOR_DEVICE_H
+#define GIRIH_EMULATOR_DEVICE_H
+
+#include "girih/Emulator/Finding.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace girih::emu {
+
+enum class ErrorCode {
+  InvalidValue,  ///< a size, address or dimension that cannot be
+  OutOfMemory,   ///< no room on the device
+  NotFound,      ///< no such function or variable
+  InvalidPtx,    ///< the text cannot be parsed or uses what is not modelled
+  InvalidLaunch, ///< the launch asks for more than the device or the kernel allows
+};
+
+/// A mistake of the caller. what() is one message for people.
+class DeviceError : public std::runtime_error {
+public:
+  DeviceError(ErrorCode code, const std::string &message)
+      : std::runtime_error(message), errorCode(code) {}
+  ErrorCode code() const { return errorCode; }
+
+private:
+  ErrorCode errorCode;
+};
+
+/// Turns what `.loc` says into the user's lines: (file name as in `.file`, line, column) to text
+/// such as "gemm.py:41 in load\ngemm.py:12 in matmul". An empty answer means: print file and line
+/// as they are.
+using LocationResolver =
+    std::function<std::string(std::string_view file, unsigned line, unsigned column)>;
+
+struct ModuleOptions {
+  /// For messages; e.g. a file name.
+  std::string name = "<ptx>";
+  LocationResolver resolveLocation;
+};
+
+/// One kernel parameter in the packed buffer: the layout that PTX gives `.param` variables, natural
+/// alignment.
+struct ParamInfo {
+  std::string name;
+  uint32_t offset = 0;
+  uint32_t size = 0;
+  uint32_t alignment = 1;
+};
+
+struct FunctionAttributes {
+  std::string name;
+  std::vector<ParamInfo> params;
+  /// Size of the packed parameter buffer.
+  uint32_t paramBytes = 0;
+  /// Static shared memory, bytes.
+  uint32_t sharedBytes = 0;
+  /// Local memory per thread, bytes (declared in the PTX; not spills).
+  uint32_t localBytes = 0;
+  /// `.maxntid`/`.reqntid` product, or 1024.
+  uint32_t maxThreadsPerBlock = 1024;
+  /// `.reqntid`, if given: the block must be exactly this.
+  std::optional<Dim3> requiredBlock;
+  /// `.reqnctapercluster` / `.explicitcluster`, if given.
+  std::optional<Dim3> requiredCluster;
+  /// `.maxnreg`, or 0. PTX does not say how many registers a function takes.
+  uint32_t maxRegisters = 0;
+};
+
+class Module;
+/// A kernel of a loaded module. Valid as long as the Module is.
+class Function;
+
+enum class Numerics {
+  Exact,  ///< exact products, float32 accumulation in k order
+  Hopper, ///< alignment and truncation as published measurements of the tensor core describe
+};
+
+/// Who gets to run first. Every adversary is legal; programs must be right under all of them.
+enum class Adversary {
+  None,           ///< seeded random
+  AsyncLate,      ///< asynchronous operations take effect as late as allowed
+  AsyncEarly,     ///< as early as allowed
+  StarveOne,      ///< one warp, picked by the seed, runs only when nothing else can
+  ProducersFirst, ///< low-numbered warps first
+  ConsumersFirst, ///< high-numbered warps first
+};
+
+struct LaunchOptions {
+  uint64_t seed = 0;
+  /// Host threads. The result and the trace do not depend on it.
+  unsigned threads = 1;
+  Adversary adversary = Adversary::None;
+  Numerics numerics = Numerics::Exact;
+  /// Off: no race, definedness or register checks (out of bounds and deadlock are always found).
+  bool checks = true;
+  /// Findings described in full per kind; more are only counted.
+  unsigned maxFindingsPerKind = 4;
+  /// Polled at least every 100 ms; when it becomes true the launch stops with Outcome::Cancelled.
+  const std::atomic<bool> *cancel = nullptr;
+};
+
+struct LaunchConfig {
+  Dim3 grid, block;
+  /// Overrides the kernel's own cluster shape when given; {1,1,1} is no cluster.
+  std::optional<Dim3> cluster;
+  uint32_t dynamicSharedBytes = 0;
+  /// Packed parameters: FunctionAttributes::paramBytes bytes, each at its offset.
+  const void *params = nullptr;
+  size_t paramBytes = 0;
+  LaunchOptions options;
+};
+
+enum class Outcome {
+  Completed, ///< every thread exited (findings may still exist)
+  Faulted,   ///< stopped: illegal address, trap, ...
+  Deadlock,  ///< stopped: nobody could make progress
+  Cancelled, ///< stopped by LaunchOptions::cancel
+};
+
+struct LaunchStats {
+  uint64_t warpInstructions = 0;
+  uint64_t threadInstructions = 0;
+  uint64_t rounds = 0;
+  uint64_t tmaLoads = 0, tmaStores = 0, wgmmas = 0;
+};
+
+struct LaunchResult {
+  Outcome outcome = Outcome::Completed;
+  std::vector<Finding> findings;
+  /// Order-sensitive hash of every executed event; equal for equal seeds whatever the number of
+  /// threads.
+  uint64_t traceHash = 0;
+  LaunchStats stats;
+
+  bool clean() const { return outcome == Outcome::Completed && findings.empty(); }
+  /// All findings as text for people, separated by blank lines.
+  std::string render() const;
+};
+
+/// Memory that the device knows about.
+struct AllocationInfo {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
+struct DeviceOptions {
+  uint32_t multiprocessors = 132;
+  uint64_t memoryBytes = uint64_t(64) << 30;
+};
+
+/// Limits of the emulated chip (H200; CUDA C++ Programming Guide 13, table "Technical
+/// Specifications per Compute Capability", column 9.0).
+struct DeviceLimits {
+  static constexpr uint32_t maxThreadsPerBlock = 1024;
+  static constexpr uint32_t maxThreadsPerSm = 2048;
+  static constexpr uint32_t maxBlocksPerSm = 32;
+  static constexpr uint32_t registersPerSm = 65536;
+  static constexpr uint32_t sharedPerBlock = 227 * 1024;
+  static constexpr uint32_t sharedPerSm = 228 * 1024;
+  static constexpr uint32_t reservedShared = 1024;
+  static constexpr uint32_t maxClusterSize = 16;
+};
+
+class Device {
+public:
+  explicit Device(const DeviceOptions &options = {});
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  const DeviceOptions &options() const;
+
+  /// Returns the address of `bytes` (at least 1) fresh bytes, aligned to 512, contents undefined
+  /// (filled with a pattern). Throws OutOfMemory.
+  uint64_t allocate(uint64_t bytes);
+  /// Frees what allocate returned. Throws InvalidValue for any other address.
+  void free(uint64_t address);
+  /// The live allocation that holds `address`.
+  std::optional<AllocationInfo> findAllocation(uint64_t address) const;
+  uint64_t bytesAllocated() const;
+
+  /// Copies and fills check that the device range lies in one live allocation; otherwise
+  /// InvalidValue.
+  void copyToDevice(uint64_t destination, const void *source, uint64_t bytes);
+  void copyFromDevice(void *destination, uint64_t source, uint64_t bytes) const;
+  void copyOnDevice(uint64_t destination, uint64_t source, uint64_t bytes);
+  /// Writes `count` elements of `elementBytes` (1, 2 or 4) bytes.
+  void fill(uint64_t destination, uint32_t value, unsigned elementBytes, uint64_t count);
+
+  /// Parses and decodes a module and places its `.global` and `.const` variables. Throws InvalidPtx
+  /// with every problem found: "name:line: message" lines with the instruction's text.
+  std::shared_ptr<Module> loadModule(std::string_view ptx, const ModuleOptions &options = {});
+
+  /// Runs a kernel to completion. Throws InvalidLaunch for an impossible request; faults of the
+  /// program are in the result.
+  LaunchResult launch(const Function &function, const LaunchConfig &config);
+
+  struct Impl;
+  Impl &impl() { return *state; }
+
+private:
+  std::unique_ptr<Impl> state;
+};
+
+class Module {
+public:
+  virtual ~Module() = default;
+  /// Names of the kernels (`.entry`), in order of appearance.
+  virtual std::vector<std::string> kernels() const = 0;
+  /// Throws NotFound with the names that exist.
+  virtual const Function &kernel(std::string_view name) const = 0;
+  /// A `.global` or `.const` variable; nullopt if there is none of that name.
+  virtual std::optional<AllocationInfo> variable(std::string_view name) const = 0;
+};
+
+class Function {
+public:
+  virtual ~Function() = default;
+  virtual const FunctionAttributes &attributes() const = 0;
+};
+
+} // namespace girih::emu
+
+#endif // GIRIH_EMULATOR_DEVICE_H
