@@ -62,6 +62,8 @@ struct SectionTable {
     if (header.e_shstrndx >= headers.size())
       damaged("its table of section names is section " + std::to_string(header.e_shstrndx) +
               " of " + std::to_string(headers.size()));
+    if (header.e_shstrndx == SHN_UNDEF)
+      damaged("it has no table of section names");
     std::string_view table = contents(file, header.e_shstrndx, "the table of section names");
     for (const Elf64_Shdr &section : headers) {
       size_t end = section.sh_name < table.size() ? table.find('\0', section.sh_name)
@@ -95,14 +97,24 @@ struct SectionTable {
 
 /// The end of everything that withSections leaves in place: the ELF header, the program headers and
 /// the sections that are not in `replaced`. The name table is written anew, so it does not count.
-uint64_t endOfKept(const SectionTable &table, const std::vector<bool> &replaced) {
+uint64_t endOfKept(std::string_view file, const SectionTable &table,
+                   const std::vector<bool> &replaced) {
+  const Elf64_Ehdr &header = table.header;
   uint64_t end = sizeof(Elf64_Ehdr);
-  if (table.header.e_phnum > 0)
-    end = std::max<uint64_t>(end, table.header.e_phoff +
-                                      uint64_t{table.header.e_phnum} * table.header.e_phentsize);
-  for (size_t i = 1; i < table.headers.size(); ++i)
-    if (!replaced[i] && i != table.header.e_shstrndx && table.headers[i].sh_type != SHT_NOBITS)
-      end = std::max<uint64_t>(end, table.headers[i].sh_offset + table.headers[i].sh_size);
+  if (header.e_phnum > 0) {
+    uint64_t bytes = uint64_t{header.e_phnum} * header.e_phentsize;
+    if (header.e_phoff > file.size() || file.size() - header.e_phoff < bytes)
+      damaged("its program headers (" + std::to_string(bytes) + " bytes at offset " +
+              std::to_string(header.e_phoff) + ") lie beyond its " + std::to_string(file.size()) +
+              " bytes");
+    end = std::max(end, header.e_phoff + bytes);
+  }
+  for (size_t i = 1; i < table.names.size(); ++i) {
+    if (replaced[i] || i == header.e_shstrndx || table.headers[i].sh_type == SHT_NOBITS)
+      continue;
+    std::string_view contents = table.contents(file, i, "section " + table.names[i]);
+    end = std::max<uint64_t>(end, contents.data() + contents.size() - file.data());
+  }
   return end;
 }
 
@@ -152,8 +164,6 @@ std::vector<std::string> sectionNames(std::string_view file) {
 
 Bytes withSections(std::string_view file, const Sections &sections) {
   SectionTable table(file);
-  if (table.header.e_shstrndx == 0)
-    damaged("it has no table of section names");
 
   // Where each of `sections` goes: its place in the header table, new ones at its end.
   std::vector<size_t> places;
@@ -174,10 +184,7 @@ Bytes withSections(std::string_view file, const Sections &sections) {
   std::vector<bool> replaced(table.headers.size());
   for (size_t place : places)
     replaced[place] = true;
-  uint64_t end = endOfKept(table, replaced);
-  if (end > file.size())
-    damaged("its sections end at offset " + std::to_string(end) + ", beyond its " +
-            std::to_string(file.size()) + " bytes");
+  uint64_t end = endOfKept(file, table, replaced);
 
   Bytes out(file.substr(0, end));
   for (size_t i = 0; i < places.size(); ++i) {
