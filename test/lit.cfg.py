@@ -12,7 +12,7 @@ from pathlib import Path
 import lit.formats
 
 root = Path(__file__).resolve().parents[1]
-build = Path(lit_config.params.get("girih_build", root / "build")).resolve()  # noqa: F821
+build = Path(lit_config.params.get("girih_build", root / "build")).resolve()
 cuda_wheels = Path(sysconfig.get_paths()["purelib"]) / "nvidia/cu13"
 cuda_home = os.environ.get("GIRIH_CUDA_HOME")
 ptxas = Path(cuda_home) / "bin/ptxas" if cuda_home else cuda_wheels / "bin/ptxas"
@@ -33,27 +33,27 @@ def has_hopper_gpu() -> bool:
     )
 
 
-config.name = "girih"  # noqa: F821
-config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
-config.suffixes = [".mlir", ".test"]  # noqa: F821
-config.excludes = ["Inputs", "unit", "python", "kernels"]  # noqa: F821
-config.test_source_root = str(root / "test")  # noqa: F821
-config.test_exec_root = str(build / "test")  # noqa: F821
+config.name = "girih"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "python", "kernels"]
+config.test_source_root = str(root / "test")
+config.test_exec_root = str(build / "test")
 
 # Our tools by their full path, so that none from elsewhere can stand in; FileCheck, not and count from LLVM 22.
 for tool in ("girih-opt", "girih-compile", "girih-emu"):
-    config.substitutions.append((rf"(?<![\w/.-]){tool}(?![\w/.-])", str(build / "bin" / tool)))  # noqa: F821
-config.substitutions += [("%ptxas", str(ptxas)), ("%root", str(root))]  # noqa: F821
-config.environment["PATH"] = os.pathsep.join(  # noqa: F821
+    config.substitutions.append((rf"(?<![\w/.-]){tool}(?![\w/.-])", str(build / "bin" / tool)))
+config.substitutions += [("%ptxas", str(ptxas)), ("%root", str(root))]
+config.environment["PATH"] = os.pathsep.join(
     [str(build / "bin"), "/usr/lib/llvm-22/bin", "/usr/bin", "/bin"]
 )
 # Sanitizer settings and the user's choice of device and toolkit reach the tools under test.
 for variable, value in os.environ.items():
     if variable.startswith("GIRIH_") or variable.endswith("SAN_OPTIONS"):
-        config.environment[variable] = value  # noqa: F821
+        config.environment[variable] = value
 
 # What a test may ask for with REQUIRES.
 if ptxas.exists():
-    config.available_features.add("ptxas")  # noqa: F821
+    config.available_features.add("ptxas")
 if has_hopper_gpu():
-    config.available_features.add("cuda")  # noqa: F821
+    config.available_features.add("cuda")

@@ -124,7 +124,7 @@ def install_python_packages() -> None:
 
 def main() -> None:
     install_debian_packages()
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 (this program runs before the version is known)
         stop(
             f"/usr/bin/python3 is {sys.version.split()[0]}; girih needs 3.11 or newer",
             "cat /etc/debian_version",
