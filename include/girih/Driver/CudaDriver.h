@@ -214,18 +214,16 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, uint
 // What only the emulated device's library exports. A caller looks these up and does without them.
 //===--------------------------------------------------------------------------------------------===//
 
-/// The findings of every launch since the last call, as text for people, and forgets them. Writes
-/// at most `capacity` bytes, the terminating zero included, and returns the length of the whole
-/// text without it; a text that did not fit is kept for the next call. 0: nothing was found.
+/// The findings of every launch since the last call, or why the last module could not be loaded, as
+/// text for people; then forgets them. Only what makes a launch fail counts, not notes. Writes at
+/// most `capacity` bytes, the terminating zero included, and returns the length of the whole text
+/// without it; a text that did not fit is kept for the next call. 0: nothing was found.
 size_t girihEmulatorReports(char *text, size_t capacity);
 
-/// Asks the launch that runs now to stop; its stream then reports CUDA_ERROR_LAUNCH_FAILED once and
-/// is usable afterwards. No effect if nothing runs. Safe to call from any thread.
+/// Asks the launches that run or wait now to stop; their stream then reports
+/// CUDA_ERROR_LAUNCH_FAILED once and is usable afterwards. No effect if nothing runs. Safe to call
+/// from any thread.
 void girihEmulatorCancel();
-
-/// Where the emulated device's memory lies on the host, if `address` belongs to a live allocation
-/// and the device keeps it as plain host memory; a null pointer otherwise.
-void *girihEmulatorHostPointer(CUdeviceptr address);
 }
 
 } // namespace girih::cuda
