@@ -31,9 +31,15 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 target_link_options(girih_options INTERFACE -fuse-ld=lld)
 if(GIRIH_SANITIZE)
-  target_compile_options(girih_options INTERFACE -fsanitize=${GIRIH_SANITIZE} -fno-omit-frame-pointer
+  # The sanitizers' runtime as a shared library: our programs, the driver library that they open and the Python extension
+  # must share one, and Python itself gets it by LD_PRELOAD. LLVM's classes have no type information that vptr can check.
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-x86_64.so
+                  OUTPUT_VARIABLE GIRIH_ASAN_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  cmake_path(GET GIRIH_ASAN_RUNTIME PARENT_PATH GIRIH_ASAN_FOLDER)
+  set(GIRIH_SANITIZE_OPTIONS -fsanitize=${GIRIH_SANITIZE} -fno-sanitize=vptr -shared-libsan)
+  target_compile_options(girih_options INTERFACE ${GIRIH_SANITIZE_OPTIONS} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
-  target_link_options(girih_options INTERFACE -fsanitize=${GIRIH_SANITIZE})
+  target_link_options(girih_options INTERFACE ${GIRIH_SANITIZE_OPTIONS} "LINKER:-rpath,${GIRIH_ASAN_FOLDER}")
 endif()
 
 # girih_library(NAME SOURCES ... [LINK ...]): a static library of the project.

@@ -49,7 +49,7 @@ config.environment["PATH"] = os.pathsep.join(
 )
 # Sanitizer settings and the user's choice of device and toolkit reach the tools under test.
 for variable, value in os.environ.items():
-    if variable.startswith("GIRIH_") or variable.endswith("SAN_OPTIONS"):
+    if variable.startswith("GIRIH_") or "SAN_" in variable:
         config.environment[variable] = value
 
 # What a test may ask for with REQUIRES.

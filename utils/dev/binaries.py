@@ -16,7 +16,7 @@ LLVM_BIN = Path("/usr/lib/llvm-22/bin")
 # Functions that are defined once in LLVM's or MLIR's own libraries, never inline in a header: whoever defines one
 # carries a copy of the library.
 LLVM_DEFINITIONS = (
-    "_ZN4llvm2cl18ParseCommandLineOptions",  # llvm::cl::ParseCommandLineOptions
+    "_ZN4llvm2cl23ParseCommandLineOptions",  # llvm::cl::ParseCommandLineOptions
     "_ZN4llvm12PassRegistry15getPassRegistry",  # llvm::PassRegistry::getPassRegistry
     "_ZN4llvm11LLVMContextC",  # llvm::LLVMContext's constructors
     "_ZN4llvm11raw_ostream5write",  # llvm::raw_ostream::write
