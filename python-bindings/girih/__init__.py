@@ -1,0 +1,74 @@
+"""girih: tile-level kernels for NVIDIA tensor cores, checked on an emulated device before a GPU sees them.
+
+    import girih as gr
+    from girih import wg
+
+Importing it loads neither NumPy nor a compiler.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from girih.dtypes import DType, b1, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from girih.errors import CompileError, DeviceError, GirihError, LaunchError
+from girih.lang.annotations import In, InOut, Out, const
+from girih.lang.function import function
+from girih.lang.kernel import kernel
+from girih.lang.library import cdiv, grouped, sms, static_assert, static_range, tiles
+from girih.lang.library import range_ as range  # noqa: A004 - gr.range reads as Python's
+
+__version__ = "0.1.0"
+
+# Looked up on first use, so that `import girih` stays cheap.
+_LAZY = {
+    "Array": "girih.runtime.array",
+    "asarray": "girih.runtime.array",
+    "empty": "girih.runtime.array",
+    "zeros": "girih.runtime.array",
+    "from_dlpack": "girih.runtime.array",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'girih' has no attribute '{name}'")
+
+
+__all__ = [
+    "CompileError",
+    "DType",
+    "DeviceError",
+    "GirihError",
+    "In",
+    "InOut",
+    "LaunchError",
+    "Out",
+    "b1",
+    "bf16",
+    "cdiv",
+    "const",
+    "f16",
+    "f32",
+    "f64",
+    "function",
+    "grouped",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "kernel",
+    "range",
+    "sms",
+    "static_assert",
+    "static_range",
+    "tiles",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    *_LAZY,
+]

@@ -1,0 +1,1 @@
+"""The compiler as a process of its own: the user's process never loads LLVM."""

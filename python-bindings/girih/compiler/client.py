@@ -1,0 +1,70 @@
+"""Compiles emitted modules: asks the worker, turns diagnostics into the user's errors, loads the image."""
+
+from __future__ import annotations
+
+import linecache
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from girih.compiler.worker import WORKER, WorkerDied
+from girih.errors import CompileError, Place
+from girih.lang.source import Source
+
+ARCH = "sm_90a"
+
+
+def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
+    """Compiles MLIR text to a loaded program. Raises CompileError at the user's line."""
+    from girih import _runtime
+
+    try:
+        reply, blobs = WORKER.request({"id": 1, "mlir": text, "arch": ARCH, "emit": ["image"], "options": {}})
+    except WorkerDied as death:
+        raise CompileError(
+            f"{death} while compiling kernel '{name}'",
+            help=f"the module was written to {_keep(name, text)}: please report it",
+        ) from None
+    if not reply["ok"]:
+        raise _error(name, reply["diagnostics"])
+    program = _runtime.Program(
+        blobs["image"], [(source.name, source.file, source.first_line) for source in sources.values()]
+    )
+    program.resources = reply["resources"]
+    program.timings_ms = reply["timings_ms"]
+    return program
+
+
+def _keep(name: str, text: str) -> Path:
+    """Writes a module that broke the compiler where it can be found."""
+    path = Path(tempfile.mkdtemp(prefix="girih-")) / f"{name}.mlir"
+    path.write_text(text)
+    return path
+
+
+def _error(name: str, diagnostics: list[dict[str, Any]]) -> CompileError:
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic["severity"] == "error"] or diagnostics
+    if not errors:
+        return CompileError(f"kernel '{name}' did not compile and the compiler gave no reason")
+    first = errors[0]
+    places = [_place(location) for location in first.get("locations", [])]
+    known = [place for place in places if place is not None]
+    message = "\n  ".join([first["message"], *(f"note: {_note(note)}" for note in first.get("notes", []))])
+    return CompileError(message, known[0] if known else None, called_from=tuple(known[1:]))
+
+
+def _place(location: dict[str, Any]) -> Place | None:
+    if not location.get("file"):
+        return None
+    text = linecache.getline(location["file"], location["line"]) or None
+    return Place(
+        location["file"], location["line"], max(0, location["column"] - 1), None, text, location.get("function", "")
+    )
+
+
+def _note(note: Any) -> str:
+    if isinstance(note, str):
+        return note
+    where = note.get("locations", [])
+    prefix = f"{where[0]['file']}:{where[0]['line']}: " if where and where[0].get("file") else ""
+    return prefix + note["message"]

@@ -1,0 +1,50 @@
+"""Element types: one object per type, shared by kernels, arrays and packages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DType:
+    """An element type.
+
+    ``name`` is the name in manifests (``bf16``), ``bits`` the storage width, ``mlir`` the type's
+    spelling in MLIR, ``kind`` one of ``float``, ``int``, ``uint``, ``bool``.
+    """
+
+    name: str
+    bits: int
+    mlir: str
+    kind: str
+
+    @property
+    def bytes(self) -> int:
+        """Storage size in bytes (1 for bool)."""
+        return max(1, self.bits // 8)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are floating point."""
+        return self.kind == "float"
+
+    def __repr__(self) -> str:
+        return f"girih.{self.name}"
+
+
+f64 = DType("f64", 64, "f64", "float")
+f32 = DType("f32", 32, "f32", "float")
+f16 = DType("f16", 16, "f16", "float")
+bf16 = DType("bf16", 16, "bf16", "float")
+i64 = DType("i64", 64, "i64", "int")
+i32 = DType("i32", 32, "i32", "int")
+i16 = DType("i16", 16, "i16", "int")
+i8 = DType("i8", 8, "i8", "int")
+u64 = DType("u64", 64, "i64", "uint")
+u32 = DType("u32", 32, "i32", "uint")
+u16 = DType("u16", 16, "i16", "uint")
+u8 = DType("u8", 8, "i8", "uint")
+b1 = DType("b1", 1, "i1", "bool")
+
+ALL = (f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, b1)
+BY_NAME = {dtype.name: dtype for dtype in ALL}

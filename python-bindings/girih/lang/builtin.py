@@ -1,0 +1,45 @@
+"""Functions that mean something inside kernels only."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from girih.errors import GirihError
+
+if TYPE_CHECKING:
+    from girih.lang.context import Context
+
+
+class Builtin:
+    """A function of the kernel language. ``emit`` takes the context first, then the user's arguments."""
+
+    def __init__(self, name: str, emit: Callable[..., Any]) -> None:
+        self.name = name
+        self.emit = emit
+        functools.update_wrapper(self, emit)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise GirihError(f"{self.name} works inside a @girih.kernel function only")
+
+    def call(self, cx: Context, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Emits a call."""
+        return call_checked(cx, self.name, self.emit, args, kwargs)
+
+
+def call_checked(cx: Context, name: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Calls ``function(cx, ...)``; a wrong number or name of arguments is the user's error."""
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(cx, *args, **kwargs)
+    except TypeError as error:
+        parameters = [str(p).split(":")[0].split(" =")[0] for p in list(signature.parameters.values())[1:]]
+        cx.fail(f"{name}: {error}", expected=f"{name}({', '.join(parameters)})")
+    return function(*bound.args, **bound.kwargs)
+
+
+def builtin(name: str) -> Callable[[Callable[..., Any]], Builtin]:
+    """Declares a function of the kernel language under its public name."""
+    return lambda emit: Builtin(name, emit)

@@ -1,0 +1,166 @@
+"""The state of one compilation: where code goes, what the kernel's parameters became, who is at work."""
+
+from __future__ import annotations
+
+import ast
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from girih.dtypes import DType
+from girih.errors import CompileError, Place
+from girih.lang import layouts
+from girih.lang.builder import Block, Builder
+from girih.lang.hostplan import HostPlan
+from girih.lang.source import Source
+from girih.lang.values import Value
+
+if TYPE_CHECKING:
+    from girih.lang.arrays import ArrayParameter
+    from girih.lang.visitor import Visitor
+
+
+@dataclass(frozen=True)
+class RoleSpec:
+    """What ``wg.role(...)`` says about the function below it."""
+
+    warps: int
+    warpgroups: int
+    registers: int | None
+
+
+@dataclass
+class Role:
+    """Who executes the code being emitted."""
+
+    name: str
+    warps: int
+    warpgroups: int
+    entry: Block
+    cursors: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeviceArgument:
+    """One parameter of the device function and the host value that fills it."""
+
+    name: str
+    type: str
+    host: str
+    host_type: str
+
+
+class Context:
+    """Everything that emission needs; one per compiled signature."""
+
+    def __init__(self, source: Source) -> None:
+        self.builder = Builder(depth=3)
+        self.entry = self.builder.nested()
+        self.specialize = Block(depth=4)
+        self.visitor: Visitor
+        self.plan = HostPlan(self)
+        self.roles: list[Role] = []
+        self.role: Role | None = None
+        self.arrays: list[ArrayParameter] = []
+        self.device_arguments: dict[str, DeviceArgument] = {}
+        self.launch_grid: str | None = None
+        self.sources: dict[str, Source] = {}
+        self.layouts: dict[str, str] = {}
+        self._hoisted: dict[str, str] = {}
+        self._frames: list[tuple[Source, ast.AST]] = []
+        self.enter_source(source, source.definition)
+
+    # Where we are in the user's text.
+
+    def enter_source(self, source: Source, node: ast.AST) -> None:
+        """Continues in another function (a helper)."""
+        self.sources.setdefault(source.name, source)
+        self._frames.append((source, node))
+
+    def leave_source(self) -> None:
+        """Returns to the calling function."""
+        self._frames.pop()
+
+    def depth(self) -> int:
+        """How many functions are being emitted inside each other."""
+        return len(self._frames)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Operations and errors belong to ``node`` meanwhile."""
+        source, outer = self._frames[-1]
+        outer_chain = self.builder.place_chain
+        self._frames[-1] = (source, node)
+        self.builder.place_chain = self.places()
+        yield
+        self._frames[-1] = (source, outer)
+        self.builder.place_chain = outer_chain
+
+    def places(self) -> tuple[Place, ...]:
+        """The current place and the calls that led there, innermost first."""
+        return tuple(source.place(node) for source, node in reversed(self._frames))
+
+    def fail(
+        self, message: str, *, expected: str | None = None, found: str | None = None, help: str | None = None
+    ) -> NoReturn:
+        """Stops with the user's mistake at the current place."""
+        here, *callers = self.places()
+        raise CompileError(message, here, expected=expected, found=found, help=help, called_from=tuple(callers))
+
+    def describe(self, value: object) -> str:
+        """A value in words, for messages."""
+        if isinstance(value, Value):
+            return value.describe()
+        if isinstance(value, DType):
+            return repr(value)
+        if isinstance(value, (int, float, str, bool, type(None))):
+            return repr(value)
+        if isinstance(value, tuple):
+            return "(" + ", ".join(self.describe(item) for item in value) + ")"
+        name = getattr(value, "__name__", None)
+        return f"{type(value).__name__} {name}" if name else f"a Python {type(value).__name__}"
+
+    # Values that many places share.
+
+    def constant(self, value: int | float | bool, dtype: DType) -> str:
+        """A constant, emitted once at the entry of the kernel."""
+        if isinstance(value, float):
+            # Hexadecimal bits are the only spelling of a float that MLIR reads back exactly.
+            wide = {64: "<d", 32: "<f"}.get(dtype.bits)
+            if wide is None:
+                self.fail(f"constants of {dtype.name} are not available", help="compute in f32 and convert")
+            bits = int.from_bytes(struct.pack(wide, value), "little")
+            text = f"0x{bits:0{dtype.bits // 4}X}"
+        else:
+            text = {True: "true", False: "false"}[bool(value)] if dtype.bits == 1 else str(int(value))
+        typed = text if dtype.bits == 1 else f"{text} : {dtype.mlir}"
+        return self.hoisted(f"arith.constant {typed}")
+
+    def hoisted(self, text: str, hint: str = "") -> str:
+        """``%name = text`` at the entry of the kernel, once per text."""
+        if text not in self._hoisted:
+            with self.builder.inserting_into(self.entry):
+                self._hoisted[text] = self.builder.op(text, hint)
+        return self._hoisted[text]
+
+    def device_argument(self, name: str, type_: str, host: str, host_type: str) -> str:
+        """A parameter of the device function, created on first use."""
+        if name not in self.device_arguments:
+            self.device_arguments[name] = DeviceArgument(f"%{name}", type_, host, host_type)
+        return self.device_arguments[name].name
+
+    def current_role(self) -> Role:
+        """The role being emitted, or an error where code stands outside all roles."""
+        if self.role is None:
+            self.fail(
+                "this needs a role: nobody executes it here",
+                expected="a statement inside a function under @wg.role(...)",
+            )
+        return self.role
+
+    def accumulator_layout(self, rows: int, columns: int) -> str:
+        """The layout of a wgmma accumulator of the current role, as an alias that dumps stay readable with."""
+        text = layouts.accumulator(rows, columns, self.current_role().warpgroups)
+        return self.layouts.setdefault(text, f"#acc_{rows}x{columns}_{self.current_role().warpgroups}")

@@ -1,0 +1,73 @@
+"""Helper functions: ``@girih.function``, inlined at each call with both places kept."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+from girih.errors import GirihError
+from girih.lang.source import Source
+
+if TYPE_CHECKING:
+    from girih.lang.visitor import Visitor
+
+MAX_DEPTH = 64
+
+
+def outer_names(function: Callable[..., Any]) -> Callable[[str], Any]:
+    """Looks a name up where Python would: closure, then globals. Raises KeyError."""
+    closure: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            closure[name] = cell.cell_contents
+        except ValueError:  # assigned later: not a constant yet
+            continue
+
+    def look_up(name: str) -> Any:
+        return closure[name] if name in closure else function.__globals__[name]
+
+    return look_up
+
+
+class DeviceFunction:
+    """A function that kernels call."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise GirihError(f"{self.function.__name__} is a @girih.function: call it from a kernel")
+
+    def inline(self, visitor: Visitor, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Emits the body in place of a call."""
+        cx = visitor.cx
+        try:
+            bound = inspect.signature(self.function).bind(*args, **kwargs)
+        except TypeError as error:
+            cx.fail(f"{self.function.__name__}: {error}")
+        bound.apply_defaults()
+        if cx.depth() >= MAX_DEPTH:
+            cx.fail(f"helper functions call each other more than {MAX_DEPTH} deep", help="kernels cannot recurse")
+        source = Source(self.function)
+        statements = source.definition.body
+        for statement in statements[:-1]:
+            for inner in ast.walk(statement):
+                if isinstance(inner, ast.Return):
+                    cx.enter_source(source, inner)
+                    with cx.at(inner):
+                        cx.fail("return must be the last statement of a helper function")
+        cx.enter_source(source, source.definition)
+        with visitor.function_scope(bound.arguments, outer_names(self.function)):
+            visitor.body(statements)
+            result = visitor.result
+        cx.leave_source()
+        return result
+
+
+def function(definition: Callable[..., Any]) -> DeviceFunction:
+    """Declares a helper that kernels call; it is inlined, and errors show both lines."""
+    return DeviceFunction(definition)

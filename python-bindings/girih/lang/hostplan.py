@@ -1,0 +1,84 @@
+"""Integer expressions for the host plan, and the plan's text.
+
+What decides a launch (grid, tensor maps) is computed on the host, before the kernel runs, from
+shapes, constants and device queries; nothing else is allowed there.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from girih.lang.values import Value
+
+if TYPE_CHECKING:
+    from girih.lang.context import Context
+
+_OPS = {ast.Add: "arith.addi", ast.Sub: "arith.subi", ast.Mult: "arith.muli", ast.FloorDiv: "arith.divsi", ast.Mod: "arith.remsi"}
+
+
+class HostExpression(Value):
+    """A number known on the host at the call: ``gr.sms()`` and arithmetic on it."""
+
+    def __init__(self, op: str, operands: tuple[HostExpression | int, ...] = ()) -> None:
+        self.op = op
+        self.operands = operands
+
+    def describe(self) -> str:
+        return "a number known at the launch"
+
+
+def host_binary(cx: Context, op: ast.operator, left: object, right: object) -> HostExpression:
+    """Arithmetic between host expressions and Python integers."""
+    sides = []
+    for side in (left, right):
+        if not isinstance(side, HostExpression) and type(side) is not int:
+            cx.fail("the launch may use integers and gr.sms() only", found=cx.describe(side))
+        sides.append(side)
+    if type(op) not in _OPS:
+        cx.fail(f"'{type(op).__name__}' is not available for numbers of the launch", expected="+, -, *, // or %")
+    return HostExpression(_OPS[type(op)], tuple(sides))  # type: ignore[arg-type]
+
+
+@dataclass
+class HostPlan:
+    """Writes the plan.host op of a kernel: one line per step, each distinct value once."""
+
+    cx: Context
+    lines: list[str] = field(default_factory=list)
+    _values: dict[str, str] = field(default_factory=dict)
+
+    def step(self, text: str) -> str:
+        """Adds ``%h = text`` once and returns its name."""
+        if text not in self._values:
+            name = f"%h{len(self._values)}"
+            self._values[text] = name
+            self.lines.append(f"{name} = {text} {self.cx.builder.location()}")
+        return self._values[text]
+
+    def effect(self, text: str) -> None:
+        """Adds a step without a value."""
+        self.lines.append(f"{text} {self.cx.builder.location()}")
+
+    def constant(self, value: int) -> str:
+        """An i64 constant."""
+        return self.step(f"arith.constant {value} : i64")
+
+    def binary(self, op: str, left: str, right: str) -> str:
+        """An i64 operation of the arith dialect."""
+        return self.step(f"{op} {left}, {right} : i64")
+
+    def expression(self, value: HostExpression | int) -> str:
+        """The steps of a host expression."""
+        if isinstance(value, int):
+            return self.constant(value)
+        if value.op.startswith("plan.query"):
+            return self.step(value.op)
+        left, right = (self.expression(operand) for operand in value.operands)
+        return self.binary(value.op, left, right)
+
+    def require(self, predicate: str, left: str, right: str, message: str, values: tuple[str, ...]) -> None:
+        """The launch fails with ``message`` unless ``left predicate right``."""
+        ok = self.step(f"arith.cmpi {predicate}, {left}, {right} : i64")
+        self.effect(f"plan.require {ok}, {message}({', '.join(values)})")

@@ -1,0 +1,113 @@
+"""The functions of ``gr`` that kernels call: the launch, ranges, static checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from girih.dtypes import i32
+from girih.lang.arrays import Tiles
+from girih.lang.builtin import builtin
+from girih.lang.hostplan import HostExpression
+from girih.lang.loops import LoopForm, emit_loop
+from girih.lang.scalars import i32_name
+from girih.lang.values import Scalar, Value
+from girih.lang.work import Grouped, Work
+
+if TYPE_CHECKING:
+    from girih.lang.context import Context
+    from girih.lang.visitor import Visitor
+
+
+@builtin("gr.sms")
+def sms(cx: Context) -> HostExpression:
+    """The number of streaming multiprocessors of the device, known at the launch."""
+    return HostExpression("plan.query multiprocessor_count")
+
+
+@builtin("gr.grouped")
+def grouped(cx: Context, rows: int) -> Grouped:
+    """Tile order: ``rows`` rows of tiles are walked together, so that neighbours in time share operands in L2."""
+    if type(rows) is not int or rows < 1:
+        cx.fail("gr.grouped takes a positive constant", found=cx.describe(rows))
+    return Grouped(rows)
+
+
+@builtin("gr.tiles")
+def tiles(
+    cx: Context, tiles: Tiles, *, ctas: HostExpression | int | None = None, order: Grouped | None = None
+) -> Work:
+    """Says the launch: the tiles to compute, one per CTA, or shared out over ``ctas`` CTAs that stay."""
+    if not isinstance(tiles, Tiles):
+        cx.fail("gr.tiles takes the tiles of an array", expected="what array.tiles(...) returned", found=cx.describe(tiles))
+    if not (ctas is None or isinstance(ctas, HostExpression) or type(ctas) is int and ctas > 0):
+        cx.fail(
+            "the number of CTAs must be known at the launch",
+            expected="a positive integer, gr.sms(), or arithmetic on them",
+            found=cx.describe(ctas),
+        )
+    if not (order is None or isinstance(order, Grouped)):
+        cx.fail("order is a tile order", expected="gr.grouped(rows)", found=cx.describe(order))
+    return Work(cx, tiles, ctas, order)
+
+
+class Range(Value):
+    """A loop over integers on the device."""
+
+    def __init__(self, start: object, stop: object, step: object) -> None:
+        self.bounds = (start, stop, step)
+
+    def describe(self) -> str:
+        return "a range"
+
+    def emit_loop(self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]) -> None:
+        """Emits scf.for."""
+        cx = visitor.cx
+        start, stop, step = (i32_name(cx, bound) for bound in self.bounds)
+        index = cx.builder.fresh("i")
+
+        def iteration() -> None:
+            bind(Scalar(index, i32))
+            body()
+
+        emit_loop(visitor, LoopForm(f"scf.for {index} = {start} to {stop} step {step}", " : i32", "scf.yield"), iteration)
+
+
+@builtin("gr.range")
+def range_(cx: Context, start: object, stop: object = None, step: object = 1) -> Range:
+    """A loop on the device, with bounds that may be known there only; steps are positive."""
+    if stop is None:
+        start, stop = 0, start
+    if isinstance(step, int) and step < 1:
+        cx.fail("a range on the device counts upwards", expected="a step of at least 1", found=str(step))
+    return Range(start, stop, step)
+
+
+@builtin("gr.static_range")
+def static_range(cx: Context, start: int, stop: int | None = None, step: int = 1) -> range:
+    """A loop that is unrolled: bounds are constants."""
+    if stop is None:
+        start, stop = 0, start
+    for bound in (start, stop, step):
+        if type(bound) is not int:
+            cx.fail("gr.static_range takes constants", found=cx.describe(bound), help="use gr.range for bounds known on the device")
+    return range(start, stop, step)
+
+
+@builtin("gr.static_assert")
+def static_assert(cx: Context, condition: object, message: str = "gr.static_assert failed") -> None:
+    """Stops the compilation with ``message`` unless the constant ``condition`` holds."""
+    if isinstance(condition, Value):
+        cx.fail("gr.static_assert takes a constant", found=condition.describe())
+    if not condition:
+        cx.fail(message)
+
+
+@builtin("gr.cdiv")
+def cdiv(cx: Context, a: object, b: object) -> object:
+    """``a / b`` rounded up, for non-negative integers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return -(-a // b)
+    if isinstance(a, Scalar) or isinstance(b, Scalar):
+        return Scalar(cx.builder.op(f"arith.ceildivsi {i32_name(cx, a)}, {i32_name(cx, b)} : i32"), i32)
+    cx.fail("gr.cdiv takes integers", found=f"{cx.describe(a)} and {cx.describe(b)}")

@@ -1,0 +1,509 @@
+"""Walks a kernel's syntax tree: constants are computed, the rest is emitted."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+from girih.dtypes import DType, b1
+from girih.errors import CompileError
+from girih.lang import scalars
+from girih.lang.builtin import Builtin, call_checked
+from girih.lang.context import Context, Role, RoleSpec
+from girih.lang.function import DeviceFunction
+from girih.lang.hostplan import HostExpression, host_binary
+from girih.lang.loops import emit_if
+from girih.lang.rings import OutSlot, Slot
+from girih.lang.arrays import Tiles
+from girih.lang.source import Source
+from girih.lang.tileops import tile_binary, tile_negate
+from girih.lang.values import Chunk, Scalar, Tile, Value, visible_names
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+# Python's own functions that kernels may call on constants.
+_PYTHON_FUNCTIONS = {"min": min, "max": max, "abs": abs, "len": len, "int": int, "float": float, "bool": bool, "divmod": divmod, "round": round}
+_CONSTANTS = (int, float, str, bool, type(None), DType, range)
+_STATEMENTS = "assignments, for, if, with, role functions, calls, pass"
+
+
+def is_constant(value: object) -> bool:
+    """Whether a Python object may be captured by a kernel as a constant."""
+    if isinstance(value, tuple):
+        return all(is_constant(item) for item in value)
+    return isinstance(value, (*_CONSTANTS, Builtin, ModuleType, DeviceFunction)) or value in _PYTHON_FUNCTIONS.values()
+
+
+class Visitor:
+    """Emits one function. ``names`` maps what the user calls things to constants and values."""
+
+    def __init__(self, cx: Context, outer: Callable[[str], Any]) -> None:
+        self.cx = cx
+        self.names: dict[str, Any] = {}
+        self.outer = outer
+        self.result: Any = None
+        self._device_depth = 0
+        self._return_depth: int | None = None
+        cx.visitor = self
+
+    @contextmanager
+    def device_control_flow(self) -> Iterator[None]:
+        """What is emitted meanwhile may run any number of times."""
+        self._device_depth += 1
+        yield
+        self._device_depth -= 1
+
+    @contextmanager
+    def function_scope(self, names: dict[str, Any], outer: Callable[[str], Any]) -> Iterator[None]:
+        """A helper's own names meanwhile; rings that it moved stay moved."""
+        saved = self.names, self.outer, self._return_depth
+        hidden = {name: value for name, value in self.names.items() if name.startswith("%")}
+        self.names, self.outer, self._return_depth = {**hidden, **names}, outer, self._device_depth
+        self.result = None
+        yield
+        moved = {name: value for name, value in self.names.items() if name.startswith("%")}
+        self.names, self.outer, self._return_depth = saved
+        self.names.update(moved)
+
+    # Names.
+
+    def lookup(self, name: str) -> Any:
+        """What ``name`` stands for, or the user's error."""
+        if name in self.names:
+            return self.names[name]
+        try:
+            value = self.outer(name)
+        except KeyError:
+            if name in _PYTHON_FUNCTIONS:
+                return _PYTHON_FUNCTIONS[name]
+            self.cx.fail(
+                f"'{name}' is not defined",
+                expected="a parameter, a name assigned before, or a Python constant outside the kernel",
+            )
+        if not is_constant(value):
+            self.cx.fail(
+                f"'{name}' is not a constant: kernels capture constants only",
+                expected="a number, string, tuple of them, dtype, module or @girih.function",
+                found=self.cx.describe(value),
+                help=f"pass it as a parameter, or compute a constant from it outside the kernel",
+            )
+        return value
+
+    def lookup_carried(self, name: str) -> Any:
+        """The current value of a name that a loop carries; a ring's hidden cursor starts at its role's entry."""
+        if name in self.names:
+            return self.names[name]
+        return self.cx.current_role().cursors[name][1]
+
+    @staticmethod
+    def new_cursors(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+        """Hidden cursors that a body moved for the first time."""
+        return [name for name in after if name.startswith("%") and name not in before]
+
+    def bind(self, target: ast.expr, value: Any) -> None:
+        """``target = value`` for names and (nested) tuples of names."""
+        with self.cx.at(target):
+            if isinstance(target, ast.Name):
+                self.names[target.id] = value
+            elif isinstance(target, (ast.Tuple, ast.List)):
+                if not isinstance(value, tuple) or len(value) != len(target.elts):
+                    self.cx.fail(
+                        "cannot unpack into these names",
+                        expected=f"{len(target.elts)} values",
+                        found=f"{len(value)} values" if isinstance(value, tuple) else self.cx.describe(value),
+                    )
+                for part, item in zip(target.elts, value, strict=True):
+                    self.bind(part, item)
+            else:
+                self.cx.fail("only names can be assigned", expected="name = value, or a, b = values", found=ast.unparse(target))
+
+    # Statements.
+
+    def body(self, statements: list[ast.stmt]) -> None:
+        """Emits statements in order."""
+        for statement in statements:
+            with self.cx.at(statement):
+                self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        """Emits one statement."""
+        handler = getattr(self, f"visit_{type(node).__name__}", None)
+        if handler is None:
+            self.cx.fail(
+                f"'{ast.unparse(node).splitlines()[0]}' is not supported in a kernel",
+                expected=_STATEMENTS,
+                found=f"a {type(node).__name__} statement",
+            )
+        handler(node)
+
+    def visit_Pass(self, node: ast.Pass) -> None:
+        """Nothing."""
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """A call for its effect, or a docstring."""
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return
+        value = self.evaluate(node.value)
+        if isinstance(value, Tile) and value.pending:
+            self.cx.fail(
+                "the pending tile is thrown away",
+                expected="acc = wg.mma(...): the result holds the sum",
+                found="a call whose result is not used",
+            )
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """``a = value``."""
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.bind(target, value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """``a: T = value``; the annotation is for readers."""
+        if node.value is not None:
+            self.bind(node.target, self.evaluate(node.value))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """``a += value``."""
+        if not isinstance(node.target, ast.Name):
+            self.cx.fail("only names can be assigned", found=ast.unparse(node.target))
+        self.bind(node.target, self.binary(node.op, self.lookup(node.target.id), self.evaluate(node.value)))
+
+    def visit_For(self, node: ast.For) -> None:
+        """A loop over a range, work, a ring (on the device) or constants (unrolled)."""
+        if node.orelse:
+            self.cx.fail("'for … else' is not supported in a kernel", expected="a for loop without else")
+        with self.cx.at(node.iter):
+            iterable = self.evaluate(node.iter)
+
+        def bind(value: Any) -> None:
+            self.bind(node.target, value)
+
+        if hasattr(iterable, "emit_loop"):
+            head = ast.copy_location(ast.Pass(), node)
+            head.end_lineno, head.end_col_offset = node.iter.end_lineno, node.iter.end_col_offset
+            with self.cx.at(head):
+                iterable.emit_loop(self, bind, lambda: self.body(node.body))
+        elif hasattr(iterable, "static_items"):
+            for item in iterable.static_items(self.cx):
+                bind(item())
+                self.body(node.body)
+        elif isinstance(iterable, (range, tuple)):
+            for value in iterable:
+                bind(value)
+                self.body(node.body)
+        else:
+            with self.cx.at(node.iter):
+                self.cx.fail(
+                    "this cannot be looped over in a kernel",
+                    expected="gr.range, gr.static_range, gr.tiles, ring.fill, ring.drain, tile.chunks or a tuple",
+                    found=self.cx.describe(iterable),
+                )
+
+    def visit_If(self, node: ast.If) -> None:
+        """A branch: decided now where the condition is constant, else on the device."""
+        condition = self.evaluate(node.test)
+        if isinstance(condition, Scalar):
+            if condition.dtype != b1:
+                condition = scalars.compare(self.cx, ast.NotEq(), condition, 0)
+            emit_if(self, condition, lambda: self.body(node.body), lambda: self.body(node.orelse))
+        elif isinstance(condition, Value):
+            with self.cx.at(node.test):
+                self.cx.fail("this cannot be a condition", expected="a constant or a scalar", found=condition.describe())
+        else:
+            self.body(node.body if condition else node.orelse)
+
+    def visit_With(self, node: ast.With) -> None:
+        """``with outbox.slot() as o:``."""
+        entered = []
+        for item in node.items:
+            with self.cx.at(item.context_expr):
+                manager = self.evaluate(item.context_expr)
+                if not isinstance(manager, OutSlot):
+                    self.cx.fail("this cannot be used with 'with'", expected="outbox.slot()", found=self.cx.describe(manager))
+                value = manager.enter(self.cx)
+                entered.append((item, manager))
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, value)
+        self.body(node.body)
+        for item, manager in reversed(entered):
+            with self.cx.at(item.context_expr):
+                manager.leave(self.cx)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A role: a function under ``@wg.role(...)``."""
+        specs = []
+        for decorator in node.decorator_list:
+            with self.cx.at(decorator):
+                spec = self.evaluate(decorator)
+                if not isinstance(spec, RoleSpec):
+                    self.cx.fail("only wg.role decorates functions in a kernel", expected="@wg.role(...)", found=self.cx.describe(spec))
+                specs.append(spec)
+        if len(specs) != 1:
+            self.cx.fail("a function inside a kernel is a role", expected="one decorator @wg.role(...)", found=f"{len(specs)} of them")
+        if node.args.args or node.args.kwonlyargs or node.args.vararg or node.args.kwarg:
+            self.cx.fail("a role takes no parameters", expected=f"def {node.name}():", found=ast.unparse(node.args))
+        if self.cx.role is not None or self._device_depth:
+            self.cx.fail("roles stand at the top level of a kernel")
+        self.emit_role(node, specs[0])
+
+    def emit_role(self, node: ast.FunctionDef, spec: RoleSpec) -> None:
+        """Emits the role's region; all regions go into one wg.specialize at the end of the kernel."""
+        cx = self.cx
+        builder = cx.builder
+        size = f"warps({spec.warps})" if spec.warps else f"warpgroups({spec.warpgroups})"
+        registers = f" registers({spec.registers})" if spec.registers is not None else ""
+        outer, builder.block = builder.block, cx.specialize
+        saved = dict(self.names)
+        with builder.region(f"wg.role @{node.name} {size}{registers}"):
+            cx.role = Role(node.name, spec.warps, spec.warpgroups, builder.nested())
+            cx.roles.append(cx.role)
+            self.body(node.body)
+            pending = [name for name, value in self.names.items() if isinstance(value, Tile) and value.pending and value.written is not False]
+            if pending:
+                cx.fail(
+                    f"'{pending[0]}' is still pending at the end of role '{node.name}'",
+                    help=f"wg.wait({pending[0]}) before the end",
+                )
+            cx.role = None
+        builder.block = outer
+        self.names = saved
+
+    def visit_Return(self, node: ast.Return) -> None:
+        """The value of a helper function."""
+        if self._return_depth is None:
+            self.cx.fail("a kernel returns nothing", expected="results in arrays of gr.Out")
+        if self._device_depth > self._return_depth:
+            self.cx.fail(
+                "a helper cannot return from inside a loop or branch on the device",
+                expected="one return at its end",
+            )
+        self.result = self.evaluate(node.value) if node.value is not None else None
+
+    # Expressions.
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """The constant or value of an expression."""
+        handler = getattr(self, f"eval_{type(node).__name__}", None)
+        with self.cx.at(node):
+            if handler is None:
+                self.cx.fail(f"'{ast.unparse(node)}' is not supported in a kernel", found=f"a {type(node).__name__} expression")
+            return handler(node)
+
+    def eval_Constant(self, node: ast.Constant) -> Any:
+        """A literal."""
+        return node.value
+
+    def eval_Name(self, node: ast.Name) -> Any:
+        """A name."""
+        return self.lookup(node.id)
+
+    def eval_Tuple(self, node: ast.Tuple) -> Any:
+        """A tuple."""
+        return tuple(self.evaluate(item) for item in node.elts)
+
+    def eval_JoinedStr(self, node: ast.JoinedStr) -> str:
+        """An f-string of constants, for messages."""
+        parts = []
+        for part in node.values:
+            value = self.evaluate(part.value if isinstance(part, ast.FormattedValue) else part)
+            if isinstance(value, Value):
+                self.cx.fail("a text in a kernel is made of constants", found=value.describe())
+            parts.append(str(value))
+        return "".join(parts)
+
+    def eval_Attribute(self, node: ast.Attribute) -> Any:
+        """``value.name``: of a module, a dtype, or what a value shows to kernels."""
+        owner = self.evaluate(node.value)
+        if isinstance(owner, Slot):
+            return owner.field(self.cx, node.attr)
+        if isinstance(owner, Value):
+            member = getattr(type(owner), node.attr, None)
+            role = getattr(member, "girih_role", None)
+            if role == "attribute":
+                return member(owner, self.cx)
+            if role == "method":
+                return lambda cx, *args, **kwargs: call_checked(cx, node.attr, member.__get__(owner), args, kwargs)
+            names = visible_names(owner)
+            self.cx.fail(
+                f"{owner.describe()} has no '{node.attr}'",
+                expected=", ".join(names) if names else "no attribute at all",
+                found=node.attr,
+            )
+        try:
+            value = getattr(owner, node.attr)
+        except AttributeError:
+            self.cx.fail(f"{self.cx.describe(owner)} has no '{node.attr}'")
+        if isinstance(owner, DType):
+            return value
+        if not is_constant(value):
+            self.cx.fail(
+                f"'{ast.unparse(node)}' is not a constant: kernels capture constants only", found=self.cx.describe(value)
+            )
+        return value
+
+    def eval_Subscript(self, node: ast.Subscript) -> Any:
+        """``tiles[i, j]`` or an element of a tuple."""
+        owner = self.evaluate(node.value)
+        if isinstance(node.slice, ast.Slice):
+            self.cx.fail("slices are not available here", expected="an index", found=ast.unparse(node.slice))
+        index = self.evaluate(node.slice)
+        if isinstance(owner, Tiles):
+            return owner.item(self.cx, index)
+        if isinstance(owner, (tuple, range, str)) and isinstance(index, int):
+            try:
+                return owner[index]
+            except IndexError:
+                self.cx.fail("the index is out of range", expected=f"an index below {len(owner)}", found=str(index))
+        self.cx.fail("this cannot be indexed", expected="tiles[i, j] or a tuple with a constant", found=self.cx.describe(owner))
+
+    def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        """``-x``, ``not x``, ``~x``, ``+x``."""
+        value = self.evaluate(node.operand)
+        if isinstance(value, Scalar):
+            if isinstance(node.op, ast.USub):
+                zero = 0.0 if value.dtype.is_float else 0
+                return scalars.binary(self.cx, ast.Sub(), zero, value)
+            if isinstance(node.op, ast.Not) and value.dtype == b1:
+                return scalars.binary(self.cx, ast.BitXor(), value, True)
+        elif isinstance(value, Tile):
+            if isinstance(node.op, ast.USub):
+                return tile_negate(self.cx, value)
+        elif not isinstance(value, Value):
+            simple = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert}
+            return self.constant_operation(simple[type(node.op)], value)
+        self.cx.fail("this operator does not apply", found=self.cx.describe(value))
+
+    def eval_BinOp(self, node: ast.BinOp) -> Any:
+        """``a + b`` and the like."""
+        return self.binary(node.op, self.evaluate(node.left), self.evaluate(node.right))
+
+    def binary(self, op: ast.operator, left: Any, right: Any) -> Any:
+        """An operator on two evaluated operands."""
+        if isinstance(left, Tile) or isinstance(right, Tile):
+            return tile_binary(self.cx, op, left, right)
+        if isinstance(left, HostExpression) or isinstance(right, HostExpression):
+            return host_binary(self.cx, op, left, right)
+        if isinstance(left, Scalar) or isinstance(right, Scalar):
+            return scalars.binary(self.cx, op, left, right)
+        for side in (left, right):
+            if isinstance(side, Value):
+                self.cx.fail(f"'{scalars.operator_symbol(op)}' does not work on {side.describe()}")
+        return self.constant_operation(_BINARY[type(op)], left, right)
+
+    def constant_operation(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """Python's own arithmetic on constants, with Python's own complaint."""
+        try:
+            return function(*operands)
+        except Exception as error:
+            self.cx.fail(f"{type(error).__name__}: {error}")
+
+    def eval_BoolOp(self, node: ast.BoolOp) -> Any:
+        """``a and b``: Python's rule on constants; on the device both sides are evaluated."""
+        is_and = isinstance(node.op, ast.And)
+        result = self.evaluate(node.values[0])
+        for part in node.values[1:]:
+            if not isinstance(result, Scalar) and bool(result) != is_and:
+                return result
+            value = self.evaluate(part)
+            if isinstance(result, Scalar) or isinstance(value, Scalar):
+                result = scalars.binary(self.cx, ast.BitAnd() if is_and else ast.BitOr(), result, value)
+            else:
+                result = value
+        return result
+
+    def eval_Compare(self, node: ast.Compare) -> Any:
+        """``a < b < c``."""
+        result: Any = True
+        left = self.evaluate(node.left)
+        for op, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(comparator)
+            if isinstance(op, (ast.Is, ast.IsNot)) and (left is None or right is None):
+                step: Any = _COMPARE[type(op)](left, right)
+            elif isinstance(left, Scalar) or isinstance(right, Scalar):
+                step = scalars.compare(self.cx, op, left, right)
+            elif isinstance(left, Value) or isinstance(right, Value):
+                self.cx.fail("this cannot be compared", found=f"{self.cx.describe(left)} and {self.cx.describe(right)}")
+            else:
+                step = self.constant_operation(_COMPARE[type(op)], left, right)
+            if isinstance(step, Scalar) and isinstance(result, Scalar):
+                result = scalars.binary(self.cx, ast.BitAnd(), result, step)
+            elif result is True or isinstance(step, Scalar):
+                result = step
+            if result is False:
+                return False
+            left = right
+        return result
+
+    def eval_IfExp(self, node: ast.IfExp) -> Any:
+        """``a if c else b``."""
+        condition = self.evaluate(node.test)
+        if isinstance(condition, Scalar):
+            left, right = self.evaluate(node.body), self.evaluate(node.orelse)
+            dtype = left.dtype if isinstance(left, Scalar) else right.dtype if isinstance(right, Scalar) else None
+            a, b = scalars.to_scalar(self.cx, left, dtype), scalars.to_scalar(self.cx, right, dtype)
+            name = self.cx.builder.op(f"arith.select {condition.name}, {a.name}, {b.name} : {a.dtype.mlir}")
+            return Scalar(name, a.dtype)
+        if isinstance(condition, Value):
+            self.cx.fail("this cannot be a condition", expected="a constant or a scalar", found=condition.describe())
+        return self.evaluate(node.body if condition else node.orelse)
+
+    def eval_Call(self, node: ast.Call) -> Any:
+        """A call of a builtin, a method, a helper, or Python's own function on constants."""
+        function = self.evaluate(node.func)
+        args: list[Any] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                args += self.evaluate(argument.value)
+            else:
+                args.append(self.evaluate(argument))
+        kwargs = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                self.cx.fail("'**' is not supported in a kernel's calls")
+            kwargs[keyword.arg] = self.evaluate(keyword.value)
+        if isinstance(function, Builtin):
+            return function.call(self.cx, args, kwargs)
+        if isinstance(function, DeviceFunction):
+            return function.inline(self, args, kwargs)
+        if isinstance(function, FunctionType) and function.__name__ == "<lambda>" and isinstance(node.func, ast.Attribute):
+            return function(self.cx, *args, **kwargs)
+        if function in _PYTHON_FUNCTIONS.values():
+            if function in (min, max) and any(isinstance(arg, Scalar) for arg in args):
+                return scalars.minmax(self.cx, function.__name__, args)
+            for arg in args:
+                if isinstance(arg, Value):
+                    self.cx.fail(f"{function.__name__}() works on constants here", found=arg.describe())
+            return self.constant_operation(function, *args, **kwargs)
+        self.cx.fail(
+            f"'{ast.unparse(node.func)}' cannot be called in a kernel",
+            expected="a function of girih, a @girih.function, or min, max, abs, len on constants",
+            found=self.cx.describe(function),
+        )
