@@ -1,0 +1,195 @@
+// The ops of a host plan: questions first, then actions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_DIALECT_PLAN_IR_PLANOPS_TD
+#define GIRIH_DIALECT_PLAN_IR_PLANOPS_TD
+
+include "girih/Dialect/Plan/IR/PlanTypes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Plan_HostOp : Plan_Op<"host", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol]> {
+  let summary = "the host's part of a kernel";
+  let description = [{
+    One per kernel. The block arguments are the caller's arguments in order: arrays, and scalars of `i32`, `i64` or a
+    float type. `arg_names` gives their names, which messages and the manifest use. The body runs from top to bottom at
+    each call; `arith` ops on `i64` are its expressions, and 64-bit overflow is the runtime's error.
+
+    Lowers to: nothing on the device; one entry of the manifest.
+
+    ```mlir
+    plan.host @scale(%x: !plan.array<f32, rank = 1, contiguous = 0, inout>, %n: i32) attributes {arg_names = ["x", "n"]} {
+      %len = plan.dim %x[0] : !plan.array<f32, rank = 1, contiguous = 0, inout>
+      %want = arith.extsi %n : i32 to i64
+      %ok = arith.cmpi sle, %want, %len : i64
+      plan.require %ok, "n is {0}, x has {1} elements: n must not exceed them"(%want, %len)
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The caller's arguments.
+    ::mlir::Block::BlockArgListType getArguments() { return getBody().front().getArguments(); }
+  }];
+}
+
+class Plan_HostChildOp<string mnemonic, list<Trait> traits = []>
+    : Plan_Op<mnemonic, !listconcat(traits, [HasParent<"::girih::plan::HostOp">])>;
+
+def Plan_DimOp : Plan_HostChildOp<"dim", [Pure]> {
+  let summary = "an extent of an array";
+  let description = [{
+    The number of elements along one dimension.
+
+    Lowers to: a step `dim` of the manifest.
+
+    ```mlir
+    plan.host @rows(%a: !plan.array<bf16, rank = 2, contiguous = 1, in>) attributes {arg_names = ["a"]} {
+      %m = plan.dim %a[0] : !plan.array<bf16, rank = 2, contiguous = 1, in>
+    }
+    ```
+  }];
+  let arguments = (ins Plan_ArrayType:$array, I64Attr:$dim);
+  let results = (outs Plan_Int:$extent);
+  let assemblyFormat = "$array `[` $dim `]` attr-dict `:` type($array)";
+  let hasVerifier = 1;
+}
+
+def Plan_StrideOp : Plan_HostChildOp<"stride", [Pure]> {
+  let summary = "a stride of an array, in elements";
+  let description = [{
+    The distance between neighbours along one dimension, in elements. For the contiguous dimension it is 1.
+
+    Lowers to: a step `stride` of the manifest.
+
+    ```mlir
+    plan.host @pitch(%a: !plan.array<bf16, rank = 2, contiguous = 1, in>) attributes {arg_names = ["a"]} {
+      %lda = plan.stride %a[0] : !plan.array<bf16, rank = 2, contiguous = 1, in>
+    }
+    ```
+  }];
+  let arguments = (ins Plan_ArrayType:$array, I64Attr:$dim);
+  let results = (outs Plan_Int:$stride);
+  let assemblyFormat = "$array `[` $dim `]` attr-dict `:` type($array)";
+  let hasVerifier = 1;
+}
+
+def Plan_QueryOp : Plan_HostChildOp<"query", [Pure]> {
+  let summary = "a number that the device tells";
+  let description = [{
+    `multiprocessor_count`: how many multiprocessors the device of the launch has.
+
+    Lowers to: a step `query` of the manifest.
+
+    ```mlir
+    plan.host @grid() attributes {arg_names = []} {
+      %sms = plan.query multiprocessor_count
+    }
+    ```
+  }];
+  let arguments = (ins Plan_Query:$what);
+  let results = (outs Plan_Int:$answer);
+  let assemblyFormat = "$what attr-dict";
+}
+
+def Plan_RequireOp : Plan_HostChildOp<"require"> {
+  let summary = "a condition that the call must meet";
+  let description = [{
+    If the condition is false the call fails with the message, in which `{0}`, `{1}`, ... stand for the values in the
+    list. `{{` and `}}` are braces themselves. Every value must be used and every placeholder must have a value.
+
+    Lowers to: a step `require` of the manifest.
+
+    ```mlir
+    plan.host @agree(%k: i64, %kb: i64) attributes {arg_names = ["k", "kb"]} {
+      %eq = arith.cmpi eq, %k, %kb : i64
+      plan.require %eq, "a has K = {0}, b has K = {1}: dimensions named K must agree"(%k, %kb)
+    }
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message, Variadic<Plan_Int>:$values);
+  let assemblyFormat = "$condition `,` $message (`(` $values^ `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_TensorMapOp : Plan_HostChildOp<"tensor_map", [Pure]> {
+  let summary = "a tensor map over an array";
+  let description = [{
+    Builds the 128 bytes that TMA instructions take (`cuTensorMapEncodeTiled`): base address, extents and strides from
+    the array, element type, box, order and swizzle from the result type. The array's contiguous dimension must be the
+    first of the map's order. The runtime checks what only a call can tell: a base and pitches that are multiples of 16
+    bytes and extents below 2^32.
+
+    Lowers to: a step `tensor_map` of the manifest; the map is passed by value as a `__grid_constant__` parameter.
+
+    ```mlir
+    plan.host @map(%a: !plan.array<bf16, rank = 2, contiguous = 1, in>) attributes {arg_names = ["a"]} {
+      %va = plan.tensor_map %a : !plan.array<bf16, rank = 2, contiguous = 1, in>
+              -> !wg.view<bf16, box = [128, 64], swizzle = 128>
+    }
+    ```
+  }];
+  let arguments = (ins Plan_ArrayType:$array);
+  let results = (outs Plan_TensorMap:$map);
+  let assemblyFormat = "$array attr-dict `:` type($array) `->` type($map)";
+  let hasVerifier = 1;
+}
+
+def Plan_WorkspaceOp : Plan_HostChildOp<"workspace"> {
+  let summary = "scratch memory for the launches of this call";
+  let description = [{
+    Allocates that many bytes of device memory, 256-byte aligned, and releases them after the launches; with the unit
+    attribute `zero` they are cleared first. A kernel receives the address.
+
+    Lowers to: a step `workspace` of the manifest.
+
+    ```mlir
+    plan.host @scratch(%n: i64) attributes {arg_names = ["n"]} {
+      %flags = plan.workspace %n {zero} : !plan.workspace
+    }
+    ```
+  }];
+  let arguments = (ins Plan_Int:$bytes, UnitAttr:$zero);
+  let results = (outs Plan_WorkspaceType:$memory);
+  let assemblyFormat = "$bytes attr-dict `:` type($memory)";
+}
+
+def Plan_LaunchOp : Plan_HostChildOp<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "launches a kernel";
+  let description = [{
+    Launches a `gpu.func` with the attribute `kernel` on a grid of that many CTAs along x, y and z; a grid with a zero
+    extent launches nothing. Arguments: a tensor map for a parameter of that same type, an integer or float for a
+    parameter of that same type (an `i64` expression becomes an `i32` through `arith.trunci`, and the runtime refuses a
+    value that does not fit), a workspace for a pointer to global memory. Block size, shared memory and cluster follow
+    from the kernel.
+
+    Lowers to: a step `launch` of the manifest, `cuLaunchKernelEx` at the call.
+
+    ```mlir
+    gpu.module @device {
+      gpu.func @fill(%view: !wg.view<bf16, box = [128, 64], swizzle = 128>, %n: i32) kernel {
+        gpu.return
+      }
+    }
+    plan.host @fill(%a: !plan.array<bf16, rank = 2, contiguous = 1, out>) attributes {arg_names = ["a"]} {
+      %m = plan.dim %a[0] : !plan.array<bf16, rank = 2, contiguous = 1, out>
+      %c1 = arith.constant 1 : i64
+      %m32 = arith.trunci %m : i64 to i32
+      %va = plan.tensor_map %a : !plan.array<bf16, rank = 2, contiguous = 1, out>
+              -> !wg.view<bf16, box = [128, 64], swizzle = 128>
+      plan.launch @device::@fill grid(%m, %c1, %c1) args(%va, %m32) : !wg.view<bf16, box = [128, 64], swizzle = 128>, i32
+    }
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Plan_Int:$gridX, Plan_Int:$gridY, Plan_Int:$gridZ,
+                       Variadic<AnyType>:$args);
+  let assemblyFormat = [{
+    $kernel `grid` `(` $gridX `,` $gridY `,` $gridZ `)` (`args` `(` $args^ `)` `:` type($args))? attr-dict
+  }];
+}
+
+#endif // GIRIH_DIALECT_PLAN_IR_PLANOPS_TD

@@ -1,0 +1,98 @@
+// Verification of the plan's questions and actions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "girih/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace girih::plan;
+
+#define GET_OP_CLASSES
+#include "girih/Dialect/Plan/IR/PlanOps.cpp.inc"
+
+static LogicalResult verifyDim(Operation *op, int64_t dim, ArrayType array) {
+  if (dim < 0 || dim >= array.getRank())
+    return op->emitOpError("asks for dimension ")
+           << dim << " of an array of rank " << array.getRank() << ": expected 0 to "
+           << array.getRank() - 1;
+  return success();
+}
+
+LogicalResult DimOp::verify() { return verifyDim(*this, getDim(), getArray().getType()); }
+LogicalResult StrideOp::verify() { return verifyDim(*this, getDim(), getArray().getType()); }
+
+// Every {n} has a value, every value a {n}; {{ and }} are braces.
+LogicalResult RequireOp::verify() {
+  StringRef text = getMessage();
+  llvm::SmallBitVector used(getValues().size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c != '{' && c != '}')
+      continue;
+    if (i + 1 < text.size() && text[i + 1] == c) {
+      ++i;
+      continue;
+    }
+    size_t end = text.find('}', i);
+    unsigned number;
+    if (c == '}' || end == StringRef::npos || text.slice(i + 1, end).getAsInteger(10, number))
+      return emitOpError("message has a stray '")
+             << c << "' at column " << i + 1
+             << ": expected '{0}', '{1}', ... for a value, or the brace twice for a brace";
+    if (number >= used.size())
+      return emitOpError("message mentions {")
+             << number << "} but there are " << used.size() << " values";
+    used.set(number);
+    i = end;
+  }
+  if (int first = used.find_first_unset(); first >= 0)
+    return emitOpError("value ") << first << " is not mentioned in the message: write {" << first
+                                 << "} where it belongs, or leave it out";
+  return success();
+}
+
+LogicalResult TensorMapOp::verify() {
+  ArrayType array = getArray().getType();
+  auto map = cast<TensorMapTypeInterface>(getMap().getType());
+  if (map.getElementType() != array.getElementType())
+    return emitOpError("makes a map of ") << map.getElementType() << " over an array of "
+                                          << array.getElementType() << ": element types must agree";
+  if (static_cast<int64_t>(map.getBox().size()) != array.getRank())
+    return emitOpError("makes a map with a box of rank ")
+           << map.getBox().size() << " over an array of rank " << array.getRank()
+           << ": ranks must agree";
+  if (map.getOrder().front() != array.getContiguous())
+    return emitOpError("makes a map whose fastest dimension is ")
+           << map.getOrder().front() << " over an array whose contiguous dimension is "
+           << array.getContiguous() << ": choose the map's order so that they agree";
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(
+      (*this)->getParentOp()->getParentOp(), getKernel());
+  if (!kernel)
+    return emitOpError("launches ") << getKernel() << ", which is not a gpu.func in this module";
+  if (!kernel.isKernel())
+    return emitOpError("launches ")
+           << getKernel()
+           << ", which lacks the attribute 'kernel' of a gpu.func that can be launched";
+  ArrayRef<Type> wanted = kernel.getFunctionType().getInputs();
+  if (wanted.size() != getArgs().size())
+    return emitOpError("passes ") << getArgs().size() << " arguments to " << getKernel()
+                                  << ", which takes " << wanted.size();
+  for (auto [index, type, arg] : llvm::enumerate(wanted, getArgs())) {
+    Type given = arg.getType();
+    bool isMemory = isa<WorkspaceType>(given) && isa<LLVM::LLVMPointerType>(type);
+    if (given == type ? isa<WorkspaceType, ArrayType>(given) : !isMemory)
+      return emitOpError("argument ")
+             << index << " is of type " << given << ", and " << getKernel() << " takes " << type
+             << ": a tensor map or a scalar goes to a parameter of its own type, a workspace to a "
+                "pointer";
+  }
+  return success();
+}
