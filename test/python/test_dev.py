@@ -354,11 +354,11 @@ def test_a_crash_is_a_failure_even_after_good_tests(dev_modules, tmp_path):
 
     good = {"testsuites": [{"name": "S", "testsuite": [{"name": "T", "result": "COMPLETED"}]}]}
     run = run_tests.Run(tmp_path, None)
-    early = gtest_program(tmp_path, "Early", "kill -SEGV $$")
-    late = gtest_program(tmp_path, "Late", write_report(good) + "kill -SEGV $$")
-    assert run_tests.run_unit_program(run, early)[0].failures == ["Early (killed by SIGSEGV)"]
+    early = gtest_program(tmp_path, "Early", "kill -KILL $$")
+    late = gtest_program(tmp_path, "Late", write_report(good) + "kill -KILL $$")
+    assert run_tests.run_unit_program(run, early)[0].failures == ["Early (killed by SIGKILL)"]
     tally, _ = run_tests.run_unit_program(run, late)
-    assert (tally.passed, tally.failures) == (1, ["Late (killed by SIGSEGV)"])
+    assert (tally.passed, tally.failures) == (1, ["Late (killed by SIGKILL)"])
 
 
 def test_a_pattern_selects_unit_tests(dev_modules, tmp_path):

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CPP = (".cpp", ".h")
 CLANG_FORMAT = "/usr/lib/llvm-22/bin/clang-format"
 
-# Parts that are used without LLVM on the machine (DESIGN.md section 6, "Dependency direction").
+# Parts that are used without LLVM on the machine (docs/Design.md section 6, "Dependency direction").
 WITHOUT_LLVM = ("Layout", "Image", "Emulator", "Driver", "Runtime")
 
 

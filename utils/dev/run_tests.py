@@ -215,6 +215,8 @@ def run_lit(run: Run) -> Tally:
         command += [f"--filter={run.pattern}"]
     status = subprocess.run([*command, str(ROOT / "test")]).returncode
     tally = Tally()
+    if status == 0 and not report.exists():  # no test matches the pattern
+        return tally
     try:
         tests = json.loads(report.read_text())["tests"]
     except (OSError, ValueError, KeyError):
@@ -241,6 +243,7 @@ def run_pytest(run: Run) -> Tally:
     report = run.reports / "pytest.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", f"-n{JOBS}", "-q", f"--junitxml={report}"]
+    command += ["-o", "junit_family=xunit1"]  # names the file of each test
     command += ["-p", "pytest_pattern", f"--girih-pattern={run.pattern or ''}"]
     environment = dict(os.environ)
     environment["PYTHONPATH"] += os.pathsep + str(Path(__file__).parent)
@@ -255,7 +258,7 @@ def run_pytest(run: Run) -> Tally:
     try:
         for case in ElementTree.parse(report).iter("testcase"):
             if case.find("failure") is not None or case.find("error") is not None:
-                tally.failures.append(f"{case.get('classname')}::{case.get('name')}")
+                tally.failures.append(f"{case.get('file', '')}::{case.get('name')}")
             elif case.find("skipped") is not None:
                 tally.skipped += 1
             else:
