@@ -1,0 +1,207 @@
+// Descriptors of wgmma operands: fields, checks, and the walk over granules. One function,
+// `granuleAddress`, holds the layouts; everything else visits granules through it.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "girih/Emulator/MatrixDescriptor.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace girih::emu {
+namespace {
+
+constexpr uint32_t kGranule = 16;
+// Bits 14-15, 30-31, 46-48 and 52-61 have no meaning (PTX ISA 9.0, 9.7.15.5.1.2.2).
+constexpr uint64_t kReservedBits = 0x3ff1c000c000c000;
+
+Swizzle decodeSwizzle(uint64_t code) {
+  return code == 1   ? Swizzle::B128
+         : code == 2 ? Swizzle::B64
+         : code == 3 ? Swizzle::B32
+                     : Swizzle::None;
+}
+uint64_t encodeSwizzle(Swizzle mode) {
+  return mode == Swizzle::B128 ? 1 : mode == Swizzle::B64 ? 2 : mode == Swizzle::B32 ? 3 : 0;
+}
+
+/// Granules of an operand form a grid. K-major: outer is the row (M or N), inner the half of its 32
+/// bytes of K. MN-major: outer is the column of K, inner counts 16 bytes of rows.
+struct Grid {
+  uint32_t outer, inner;
+};
+Grid gridOf(const OperandShape &shape) {
+  if (shape.major == Major::K)
+    return {shape.rows, kOperandRowBytes / kGranule};
+  return {kOperandRowBytes / shape.elementBytes, shape.rows * shape.elementBytes / kGranule};
+}
+
+/// Address of a granule before the swizzle; the formulas at the head of MatrixDescriptor.h, in
+/// granules.
+inline uint32_t granuleAddress(const MatrixDescriptor &desc, Major major, uint32_t outer,
+                               uint32_t inner) {
+  uint32_t span = swizzleSpan(desc.swizzle);
+  bool plain = desc.swizzle == Swizzle::None;
+  uint32_t line = (outer % 8) * span;
+  if (major == Major::K)
+    return desc.start + line + (outer / 8) * desc.stride +
+           inner * (plain ? desc.leading : kGranule);
+  if (plain)
+    return desc.start + line + (outer / 8) * desc.leading + inner * desc.stride;
+  uint32_t perLine = span / kGranule;
+  return desc.start + line + (outer / 8) * desc.stride + (inner / perLine) * desc.leading +
+         (inner % perLine) * kGranule;
+}
+
+template <typename Visitor>
+inline void forEachGranule(const MatrixDescriptor &desc, const OperandShape &shape,
+                           Visitor &&visit) {
+  Grid grid = gridOf(shape);
+  auto granule = [&](uint32_t outer, uint32_t inner) {
+    visit(outer, inner,
+          swizzleAddress(granuleAddress(desc, shape.major, outer, inner), desc.swizzle));
+  };
+  // Neighbours in memory are neighbours in the walk: with a swizzle lines are wider than a granule,
+  // without one the granules of consecutive lines touch.
+  if (desc.swizzle != Swizzle::None) {
+    for (uint32_t outer = 0; outer < grid.outer; ++outer)
+      for (uint32_t inner = 0; inner < grid.inner; ++inner)
+        granule(outer, inner);
+    return;
+  }
+  for (uint32_t inner = 0; inner < grid.inner; ++inner)
+    for (uint32_t outer = 0; outer < grid.outer; ++outer)
+      granule(outer, inner);
+}
+
+std::string number(uint64_t value) { return std::to_string(value); }
+
+/// The base offset that a start address asks for. The pattern's rows are `span` bytes apart; K and
+/// MN steps inside a row do not move where the pattern starts.
+uint32_t expectedBaseOffset(const MatrixDescriptor &desc) {
+  uint32_t pattern = desc.start & ~(swizzleSpan(desc.swizzle) - 1);
+  return pattern % swizzlePeriod(desc.swizzle) == 0 ? 0 : (pattern >> 7) & 7;
+}
+
+std::string checkSwizzledStart(const MatrixDescriptor &desc, const OperandShape &shape) {
+  std::string mode = swizzleName(desc.swizzle);
+  uint32_t span = swizzleSpan(desc.swizzle);
+  uint32_t within = desc.start % span;
+  uint32_t used =
+      shape.major == Major::K ? kOperandRowBytes : std::min(span, shape.rows * shape.elementBytes);
+  if (within + used > span)
+    return "the start address " + number(desc.start) + " lies " + number(within) +
+           " bytes into a " + number(span) + "-byte row of the " + mode +
+           " swizzle, and the instruction reads " + number(used) +
+           " bytes of that row; they must not cross its end";
+  uint32_t pattern = desc.start - within;
+  if (pattern % 128)
+    return "the " + mode + " swizzle's pattern starts at " + number(pattern) +
+           "; it must start at a multiple of 128, the unit of the base offset";
+  uint32_t expected = expectedBaseOffset(desc);
+  if (desc.baseOffset != expected)
+    return "the base offset is " + number(desc.baseOffset) + ", but the " + mode +
+           " swizzle's pattern starts at " + number(pattern) + ", which needs " + number(expected) +
+           "; place the tile at a multiple of " + number(swizzlePeriod(desc.swizzle)) +
+           " bytes, or set the base offset to (pattern start >> 7) & 7";
+  return {};
+}
+
+} // namespace
+
+MatrixDescriptor decodeMatrixDescriptor(uint64_t bits) {
+  MatrixDescriptor desc;
+  desc.start = static_cast<uint32_t>(bits & 0x3fff) << 4;
+  desc.leading = static_cast<uint32_t>((bits >> 16) & 0x3fff) << 4;
+  desc.stride = static_cast<uint32_t>((bits >> 32) & 0x3fff) << 4;
+  desc.baseOffset = static_cast<uint32_t>((bits >> 49) & 7);
+  desc.swizzle = decodeSwizzle(bits >> 62);
+  return desc;
+}
+
+uint64_t encodeMatrixDescriptor(const MatrixDescriptor &desc) {
+  auto field = [](uint32_t value) { return uint64_t((value & 0x3ffff) >> 4); };
+  return field(desc.start) | field(desc.leading) << 16 | field(desc.stride) << 32 |
+         uint64_t(desc.baseOffset & 7) << 49 | encodeSwizzle(desc.swizzle) << 62;
+}
+
+std::string checkMatrixDescriptor(uint64_t bits, const OperandShape &shape, uint32_t sharedBase,
+                                  uint32_t sharedEnd) {
+  if (shape.major == Major::MN && shape.elementBytes != 2)
+    return "the operand is MN-major (transposed) with " + number(shape.elementBytes) +
+           "-byte elements; wgmma transposes 2-byte elements (f16, bf16) only";
+  if (bits & kReservedBits)
+    return "the matrix descriptor sets bits that have no meaning (14-15, 30-31, 46-48 and 52-61 "
+           "must be 0)";
+  MatrixDescriptor desc = decodeMatrixDescriptor(bits);
+  if (desc.swizzle != Swizzle::None) {
+    if (std::string error = checkSwizzledStart(desc, shape); !error.empty())
+      return error;
+  } else if (desc.baseOffset != 0) {
+    return "the base offset is " + number(desc.baseOffset) + "; without a swizzle it must be 0";
+  }
+  std::string error;
+  forEachGranule(desc, shape, [&](uint32_t, uint32_t, uint32_t address) {
+    if (error.empty() && (address < sharedBase || address + kGranule > sharedEnd))
+      error = "the matrix descriptor (start " + number(desc.start) + ", leading " +
+              number(desc.leading) + ", stride " + number(desc.stride) + " bytes, " +
+              swizzleName(desc.swizzle) + " swizzle) reads shared-memory bytes " + number(address) +
+              " to " + number(address + kGranule) + ", but shared memory is " + number(sharedBase) +
+              " to " + number(sharedEnd);
+  });
+  return error;
+}
+
+void operandRuns(const MatrixDescriptor &desc, const OperandShape &shape,
+                 std::vector<GranuleRun> &runs) {
+  runs.clear();
+  forEachGranule(desc, shape, [&](uint32_t, uint32_t, uint32_t address) {
+    if (!runs.empty()) {
+      GranuleRun &last = runs.back();
+      if (last.address + last.bytes == address) {
+        last.bytes += kGranule;
+        return;
+      }
+      // The swizzle may exchange the two granules of a pair.
+      if (address + kGranule == last.address) {
+        last.address = address;
+        last.bytes += kGranule;
+        return;
+      }
+    }
+    runs.push_back({address, kGranule});
+  });
+}
+
+bool gatherOperand(const MatrixDescriptor &desc, const OperandShape &shape,
+                   const SharedView &shared, uint8_t *dense) {
+  bool inside = true;
+  auto granule = [&](uint32_t address) -> const uint8_t * {
+    uint32_t offset = address - shared.base;
+    if (address < shared.base || uint64_t(offset) + kGranule > shared.size) {
+      inside = false;
+      return nullptr;
+    }
+    return shared.data + offset;
+  };
+  if (shape.major == Major::K) {
+    forEachGranule(desc, shape, [&](uint32_t row, uint32_t half, uint32_t address) {
+      if (const uint8_t *bytes = granule(address))
+        std::memcpy(dense + row * kOperandRowBytes + half * kGranule, bytes, kGranule);
+    });
+    return inside;
+  }
+  // MN-major: a granule holds 8 rows of one column.
+  forEachGranule(desc, shape, [&](uint32_t column, uint32_t group, uint32_t address) {
+    const uint8_t *bytes = granule(address);
+    if (!bytes)
+      return;
+    uint16_t elements[8];
+    std::memcpy(elements, bytes, kGranule);
+    uint8_t *destination = dense + group * 8 * kOperandRowBytes + column * 2;
+    for (uint32_t r = 0; r < 8; ++r)
+      std::memcpy(destination + r * kOperandRowBytes, &elements[r], 2);
+  });
+  return inside;
+}
+
+} // namespace girih::emu
