@@ -16,7 +16,7 @@ from girih.lang.annotations import In, InOut, Out, const
 from girih.lang.function import function
 from girih.lang.kernel import kernel
 from girih.lang.library import cdiv, grouped, sms, static_assert, static_range, tiles
-from girih.lang.library import range_ as range  # noqa: A004 - gr.range reads as Python's
+from girih.lang.library import range_ as range
 
 __version__ = "0.1.0"
 

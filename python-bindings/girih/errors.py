@@ -63,7 +63,9 @@ class CompileError(GirihError):
     def _render(self) -> str:
         lines = []
         if self.place is not None:
-            lines.append(f"{self.place.file}:{self.place.line}:{self.place.column + 1}: {self.message}")
+            lines.append(
+                f"{self.place.file}:{self.place.line}:{self.place.column + 1}: {self.message}"
+            )
             rendered = self.place.render()
             if rendered:
                 lines.append(rendered)

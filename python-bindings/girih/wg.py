@@ -21,16 +21,35 @@ if TYPE_CHECKING:
 
 
 @builtin("wg.role")
-def role(cx: Context, *, warps: int | None = None, warpgroups: int | None = None, registers: int | None = None) -> RoleSpec:
+def role(
+    cx: Context,
+    *,
+    warps: int | None = None,
+    warpgroups: int | None = None,
+    registers: int | None = None,
+) -> RoleSpec:
     """Declares the function below as a role: ``warps`` warps (completed to a warpgroup with idle ones) or
     ``warpgroups`` warpgroups execute it, with ``registers`` registers a thread (a multiple of 8, 24 to 240)."""
     given = [value for value in (warps, warpgroups) if value is not None]
     if len(given) != 1 or type(given[0]) is not int or given[0] < 1:
-        cx.fail("wg.role needs warps=… or warpgroups=…", expected="one of them, a positive constant")
+        cx.fail(
+            "wg.role needs warps=… or warpgroups=…", expected="one of them, a positive constant"
+        )
     if warps is not None and warps > 4:
-        cx.fail("a role of warps fits one warpgroup", expected="warps of 1 to 4", found=str(warps), help="use warpgroups=…")
-    if registers is not None and (type(registers) is not int or registers % 8 or not 24 <= registers <= 240):
-        cx.fail("setmaxnreg takes a multiple of 8", expected="registers between 24 and 240", found=cx.describe(registers))
+        cx.fail(
+            "a role of warps fits one warpgroup",
+            expected="warps of 1 to 4",
+            found=str(warps),
+            help="use warpgroups=…",
+        )
+    if registers is not None and (
+        type(registers) is not int or registers % 8 or not 24 <= registers <= 240
+    ):
+        cx.fail(
+            "setmaxnreg takes a multiple of 8",
+            expected="registers between 24 and 240",
+            found=cx.describe(registers),
+        )
     return RoleSpec(warps or 0, warpgroups or 0, registers)
 
 
@@ -52,7 +71,11 @@ def ring(cx: Context, stages: int | None = None, **buffers: Smem) -> Ring:
         cx.fail("a ring needs at least one buffer", expected="wg.ring(a=wg.smem(A), …)")
     for name, spec in buffers.items():
         if not isinstance(spec, Smem):
-            cx.fail(f"the ring's buffer '{name}' is no buffer", expected="wg.smem(...)", found=cx.describe(spec))
+            cx.fail(
+                f"the ring's buffer '{name}' is no buffer",
+                expected="wg.smem(...)",
+                found=cx.describe(spec),
+            )
     _outside_roles(cx, "wg.ring")
     return Ring(cx, stages, buffers)
 
@@ -61,16 +84,26 @@ def ring(cx: Context, stages: int | None = None, **buffers: Smem) -> Ring:
 def outbox(cx: Context, stages: int, spec: Smem) -> Outbox:
     """Slots through which each warpgroup of a role sends chunks of ``spec`` to global memory."""
     if type(stages) is not int or stages < 1:
-        cx.fail("an outbox has at least one slot", expected="a positive constant", found=cx.describe(stages))
+        cx.fail(
+            "an outbox has at least one slot",
+            expected="a positive constant",
+            found=cx.describe(stages),
+        )
     if not isinstance(spec, Smem):
-        cx.fail("an outbox holds a buffer", expected="wg.smem(shape, dtype)", found=cx.describe(spec))
+        cx.fail(
+            "an outbox holds a buffer", expected="wg.smem(shape, dtype)", found=cx.describe(spec)
+        )
     _outside_roles(cx, "wg.outbox")
     return Outbox(cx, stages, spec)
 
 
 def _outside_roles(cx: Context, name: str) -> None:
     if cx.role is not None:
-        cx.fail(f"{name} allocates for the whole CTA", expected="a statement before the roles", found=f"role '{cx.role.name}'")
+        cx.fail(
+            f"{name} allocates for the whole CTA",
+            expected="a statement before the roles",
+            found=f"role '{cx.role.name}'",
+        )
 
 
 @builtin("wg.tma")
@@ -78,11 +111,23 @@ def tma(cx: Context, source: TileRef, destination: Buffer) -> None:
     """Starts the copy of a tile from global memory into a ring slot's buffer; out-of-range elements become 0."""
     cx.current_role()
     if not isinstance(source, TileRef):
-        cx.fail("wg.tma copies from a tile of an array", expected="tiles[i, j]", found=cx.describe(source))
+        cx.fail(
+            "wg.tma copies from a tile of an array",
+            expected="tiles[i, j]",
+            found=cx.describe(source),
+        )
     if not isinstance(destination, Buffer):
-        cx.fail("wg.tma copies into a buffer", expected="a buffer of a ring's slot", found=cx.describe(destination))
+        cx.fail(
+            "wg.tma copies into a buffer",
+            expected="a buffer of a ring's slot",
+            found=cx.describe(destination),
+        )
     tiles, spec = source.tiles, destination.spec
-    if tiles.tile != spec.shape or tiles.array.dtype_ != spec.dtype or tiles.array.order != spec.order:
+    if (
+        tiles.tile != spec.shape
+        or tiles.array.dtype_ != spec.dtype
+        or tiles.array.order != spec.order
+    ):
         cx.fail(
             "the tile and the buffer disagree",
             expected=f"a tile for {destination.describe()}",
@@ -101,23 +146,43 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
     """Starts the copy of a written outbox slot to global memory; out-of-range elements are dropped."""
     role = cx.current_role()
     if not isinstance(source, OutSlot) or source.written is None:
-        cx.fail("wg.tma_store sends a written outbox slot", expected="a slot after slot.write(...)", found=cx.describe(source))
+        cx.fail(
+            "wg.tma_store sends a written outbox slot",
+            expected="a slot after slot.write(...)",
+            found=cx.describe(source),
+        )
     if not isinstance(destination, TileRef):
-        cx.fail("wg.tma_store writes a tile of an array", expected="tiles[i, j].at(chunk)", found=cx.describe(destination))
+        cx.fail(
+            "wg.tma_store writes a tile of an array",
+            expected="tiles[i, j].at(chunk)",
+            found=cx.describe(destination),
+        )
     array, spec = destination.tiles.array, source.written
     columns = destination.columns or destination.tiles.tile[1]
     if array.access == "in":
-        cx.fail(f"{array.name} is an input", expected="a parameter of gr.Out or gr.InOut", found=array.describe())
-    if array.dtype_ != spec.dtype or array.order != spec.order or (destination.tiles.tile[0], columns) != spec.shape:
+        cx.fail(
+            f"{array.name} is an input",
+            expected="a parameter of gr.Out or gr.InOut",
+            found=array.describe(),
+        )
+    if (
+        array.dtype_ != spec.dtype
+        or array.order != spec.order
+        or (destination.tiles.tile[0], columns) != spec.shape
+    ):
         cx.fail(
             "the slot and the tile disagree",
             expected=f"a tile of {spec.shape[0]}x{spec.shape[1]} {spec.dtype.name}, row-major",
             found=destination.describe(),
         )
-    part = Smem((spec.shape[0] // role.warpgroups, spec.shape[1]), spec.dtype, spec.order, spec.swizzle)
+    part = Smem(
+        (spec.shape[0] // role.warpgroups, spec.shape[1]), spec.dtype, spec.order, spec.swizzle
+    )
     view, view_type = array.view(cx, part.box, spec.swizzle)
     row, column = destination.element(cx)
-    cx.builder.line(f"wg.tma_store {source.buffer} to {view}[{row}, {column}] : {spec.mlir_type}, {view_type}")
+    cx.builder.line(
+        f"wg.tma_store {source.buffer} to {view}[{row}, {column}] : {spec.mlir_type}, {view_type}"
+    )
 
 
 @builtin("wg.acc")
@@ -126,11 +191,19 @@ def acc(cx: Context, tiles: Tiles, dtype: DType = f32, split: str = "m") -> Tile
     the first ``wg.mma`` overwrites it."""
     role = cx.current_role()
     if not isinstance(tiles, Tiles):
-        cx.fail("wg.acc takes the tiles that it is for", expected="array.tiles(...)", found=cx.describe(tiles))
+        cx.fail(
+            "wg.acc takes the tiles that it is for",
+            expected="array.tiles(...)",
+            found=cx.describe(tiles),
+        )
     if split != "m":
         cx.fail("accumulators are split along rows", expected='split="m"', found=repr(split))
     if dtype != f32:
-        cx.fail("wgmma accumulates bf16 and f16 products in f32 here", expected="girih.f32", found=cx.describe(dtype))
+        cx.fail(
+            "wgmma accumulates bf16 and f16 products in f32 here",
+            expected="girih.f32",
+            found=cx.describe(dtype),
+        )
     if not role.warpgroups:
         cx.fail(
             "wgmma is executed by whole warpgroups",
@@ -145,8 +218,14 @@ def acc(cx: Context, tiles: Tiles, dtype: DType = f32, split: str = "m") -> Tile
             found=f"{rows} rows",
         )
     if columns % 8 or columns > 256:
-        cx.fail("wgmma has no such width", expected="a multiple of 8 columns, at most 256", found=f"{columns} columns")
-    tile = Tile("", (rows, columns), f32, cx.accumulator_layout(rows, columns), pending=True, written=False)
+        cx.fail(
+            "wgmma has no such width",
+            expected="a multiple of 8 columns, at most 256",
+            found=f"{columns} columns",
+        )
+    tile = Tile(
+        "", (rows, columns), f32, cx.accumulator_layout(rows, columns), pending=True, written=False
+    )
     tile.name = cx.builder.op(f"wg.acc : {tile.mlir_type}", "acc")
     return tile
 
@@ -157,7 +236,11 @@ def mma(cx: Context, a: Buffer, b: Buffer, acc: Tile) -> Tile:
     cx.current_role()
     for name, operand in (("a", a), ("b", b)):
         if not isinstance(operand, Buffer):
-            cx.fail(f"operand {name} of wg.mma is no buffer", expected="a buffer of a ring's slot", found=cx.describe(operand))
+            cx.fail(
+                f"operand {name} of wg.mma is no buffer",
+                expected="a buffer of a ring's slot",
+                found=cx.describe(operand),
+            )
         if operand.spec.dtype not in (bf16, f16):
             cx.fail(
                 f"operand {name} of wg.mma has an element type that wgmma does not take here",
@@ -165,20 +248,37 @@ def mma(cx: Context, a: Buffer, b: Buffer, acc: Tile) -> Tile:
                 found=operand.describe(),
             )
     if not isinstance(acc, Tile) or not acc.pending:
-        cx.fail("wg.mma accumulates into an accumulator", expected="wg.acc(...) or the result of wg.mma", found=cx.describe(acc))
+        cx.fail(
+            "wg.mma accumulates into an accumulator",
+            expected="wg.acc(...) or the result of wg.mma",
+            found=cx.describe(acc),
+        )
     if a.spec.dtype != b.spec.dtype:
-        cx.fail("the operands of wg.mma differ in type", expected=f"b of {a.spec.dtype.name}", found=b.describe())
+        cx.fail(
+            "the operands of wg.mma differ in type",
+            expected=f"b of {a.spec.dtype.name}",
+            found=b.describe(),
+        )
     (m, k), (kb, n) = a.spec.shape, b.spec.shape
     if k != kb:
-        cx.fail("the operands of wg.mma disagree in K", expected=f"b of {k} rows, as a has {k} columns", found=b.describe())
+        cx.fail(
+            "the operands of wg.mma disagree in K",
+            expected=f"b of {k} rows, as a has {k} columns",
+            found=b.describe(),
+        )
     if (m, n) != acc.shape_:
-        cx.fail("the accumulator does not fit the operands", expected=f"an accumulator of {m}x{n}", found=acc.describe())
+        cx.fail(
+            "the accumulator does not fit the operands",
+            expected=f"an accumulator of {m}x{n}",
+            found=acc.describe(),
+        )
     result = Tile("", acc.shape_, acc.dtype_, acc.layout, pending=True, written=True)
     accumulate = ""
     if acc.written is False or isinstance(acc.written, str):
         accumulate = f" accumulate({acc.flatten(cx)[1][0]})"
     result.name = cx.builder.op(
-        f"wg.mma {a.name}, {b.name}, {acc.name}{accumulate} : {a.spec.mlir_type}, {b.spec.mlir_type}, {acc.mlir_type}", "acc"
+        f"wg.mma {a.name}, {b.name}, {acc.name}{accumulate} : {a.spec.mlir_type}, {b.spec.mlir_type}, {acc.mlir_type}",
+        "acc",
     )
     return result
 
@@ -187,7 +287,9 @@ def mma(cx: Context, a: Buffer, b: Buffer, acc: Tile) -> Tile:
 def wait(cx: Context, tile: Tile) -> Tile:
     """Waits until the wgmmas that write a pending tile are done and returns the finished tile."""
     if not isinstance(tile, Tile) or not tile.pending:
-        cx.fail("wg.wait takes a pending tile", expected="the result of wg.mma", found=cx.describe(tile))
+        cx.fail(
+            "wg.wait takes a pending tile", expected="the result of wg.mma", found=cx.describe(tile)
+        )
     return _wait(cx, tile)
 
 
@@ -196,5 +298,3 @@ def warpgroup(cx: Context) -> Scalar:
     """The index of the executing warpgroup within its role."""
     cx.current_role()
     return Scalar(cx.builder.op("wg.warpgroup_index : i32"), i32)
-
-

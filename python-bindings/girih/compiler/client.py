@@ -19,7 +19,9 @@ def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
     from girih import _runtime
 
     try:
-        reply, blobs = WORKER.request({"id": 1, "mlir": text, "arch": ARCH, "emit": ["image"], "options": {}})
+        reply, blobs = WORKER.request(
+            {"id": 1, "mlir": text, "arch": ARCH, "emit": ["image"], "options": {}}
+        )
     except WorkerDied as death:
         raise CompileError(
             f"{death} while compiling kernel '{name}'",
@@ -28,7 +30,8 @@ def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
     if not reply["ok"]:
         raise _error(name, reply["diagnostics"])
     program = _runtime.Program(
-        blobs["image"], [(source.name, source.file, source.first_line) for source in sources.values()]
+        blobs["image"],
+        [(source.name, source.file, source.first_line) for source in sources.values()],
     )
     program.resources = reply["resources"]
     program.timings_ms = reply["timings_ms"]
@@ -43,13 +46,17 @@ def _keep(name: str, text: str) -> Path:
 
 
 def _error(name: str, diagnostics: list[dict[str, Any]]) -> CompileError:
-    errors = [diagnostic for diagnostic in diagnostics if diagnostic["severity"] == "error"] or diagnostics
+    errors = [
+        diagnostic for diagnostic in diagnostics if diagnostic["severity"] == "error"
+    ] or diagnostics
     if not errors:
         return CompileError(f"kernel '{name}' did not compile and the compiler gave no reason")
     first = errors[0]
     places = [_place(location) for location in first.get("locations", [])]
     known = [place for place in places if place is not None]
-    message = "\n  ".join([first["message"], *(f"note: {_note(note)}" for note in first.get("notes", []))])
+    message = "\n  ".join(
+        [first["message"], *(f"note: {_note(note)}" for note in first.get("notes", []))]
+    )
     return CompileError(message, known[0] if known else None, called_from=tuple(known[1:]))
 
 
@@ -58,7 +65,12 @@ def _place(location: dict[str, Any]) -> Place | None:
         return None
     text = linecache.getline(location["file"], location["line"]) or None
     return Place(
-        location["file"], location["line"], max(0, location["column"] - 1), None, text, location.get("function", "")
+        location["file"],
+        location["line"],
+        max(0, location["column"] - 1),
+        None,
+        text,
+        location.get("function", ""),
     )
 
 

@@ -56,7 +56,9 @@ class Worker:
                 body = json.dumps(message).encode()
                 process.stdin.write(struct.pack("<I", len(body)) + body)
                 process.stdin.flush()
-                reply = json.loads(self._read(process, struct.unpack("<I", self._read(process, 4))[0]))
+                reply = json.loads(
+                    self._read(process, struct.unpack("<I", self._read(process, 4))[0])
+                )
                 blobs = {name: self._read(process, size) for name, size in reply.get("blobs", [])}
                 return reply, blobs
             except (BrokenPipeError, WorkerDied):
@@ -79,12 +81,19 @@ class Worker:
             self._stop()
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
+        if (
+            self._process is not None
+            and self._owner == os.getpid()
+            and self._process.poll() is None
+        ):
             return self._process
         # After a fork the pipes belong to the parent: the child starts a worker of its own.
         self._owner = os.getpid()
         self._process = subprocess.Popen(
-            [compiler_path(), "--server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            [compiler_path(), "--server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
         )
         return self._process
 

@@ -22,7 +22,9 @@ class _Access:
         names = tuple(name.strip() for name in dims.split(","))
         for name in names:
             if not name.isidentifier():
-                raise ValueError(f"gr.{self._label}[{dims!r}]: expected names separated by commas, found {name!r}")
+                raise ValueError(
+                    f"gr.{self._label}[{dims!r}]: expected names separated by commas, found {name!r}"
+                )
         return ArrayAnnotation(self._access, names)
 
 
@@ -31,5 +33,5 @@ Out = _Access("out", "Out")
 InOut = _Access("inout", "InOut")
 
 
-class const:  # noqa: N801 - it reads as a type in signatures
+class const:
     """Annotation of a parameter that is a Python constant: each value compiles its own kernel."""

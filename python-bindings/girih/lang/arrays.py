@@ -33,7 +33,15 @@ def swizzle_span(extent: int, dtype: DType) -> int:
 class ArrayParameter(Value):
     """A parameter of the kernel: rank 2, one dimension with stride 1."""
 
-    def __init__(self, name: str, index: int, dtype: DType, dims: tuple[str, ...], contiguous: int, access: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        index: int,
+        dtype: DType,
+        dims: tuple[str, ...],
+        contiguous: int,
+        access: str,
+    ) -> None:
         self.name = name
         self.index = index
         self.dtype_ = dtype
@@ -127,7 +135,13 @@ class Tiles(Value):
 class TileRef(Value):
     """One tile in global memory."""
 
-    def __init__(self, tiles: Tiles, index: tuple[object, object], column: int = 0, columns: int | None = None) -> None:
+    def __init__(
+        self,
+        tiles: Tiles,
+        index: tuple[object, object],
+        column: int = 0,
+        columns: int | None = None,
+    ) -> None:
         self.tiles = tiles
         self.index = index
         self.column = column
@@ -155,7 +169,11 @@ class TileRef(Value):
     def at(self, cx: Context, chunk: Chunk) -> TileRef:
         """The part of the tile where ``chunk`` belongs."""
         if not isinstance(chunk, Chunk):
-            cx.fail("tile.at() takes a chunk", expected="what tile.chunks(...) yields", found=cx.describe(chunk))
+            cx.fail(
+                "tile.at() takes a chunk",
+                expected="what tile.chunks(...) yields",
+                found=cx.describe(chunk),
+            )
         rows, columns = chunk.shape_
         if rows != self.tiles.tile[0] or chunk.column + columns > self.tiles.tile[1]:
             cx.fail(
@@ -173,7 +191,13 @@ def check_dimension_names(cx: Context, arrays: list[ArrayParameter]) -> None:
     for array in arrays:
         for dim, name in enumerate(array.dims):
             extent = array.host_extent(cx, dim)
-            cx.plan.require("sge", extent, one, quoted(f"{array.name} has {name} = {{0}}: expected at least 1"), (extent,))
+            cx.plan.require(
+                "sge",
+                extent,
+                one,
+                quoted(f"{array.name} has {name} = {{0}}: expected at least 1"),
+                (extent,),
+            )
             if name not in first:
                 first[name] = (array, dim)
                 continue

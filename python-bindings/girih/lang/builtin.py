@@ -29,13 +29,17 @@ class Builtin:
         return call_checked(cx, self.name, self.emit, args, kwargs)
 
 
-def call_checked(cx: Context, name: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_checked(
+    cx: Context, name: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+) -> Any:
     """Calls ``function(cx, ...)``; a wrong number or name of arguments is the user's error."""
     signature = inspect.signature(function)
     try:
         bound = signature.bind(cx, *args, **kwargs)
     except TypeError as error:
-        parameters = [str(p).split(":")[0].split(" =")[0] for p in list(signature.parameters.values())[1:]]
+        parameters = [
+            str(p).split(":")[0].split(" =")[0] for p in list(signature.parameters.values())[1:]
+        ]
         cx.fail(f"{name}: {error}", expected=f"{name}({', '.join(parameters)})")
     return function(*bound.args, **bound.kwargs)
 

@@ -103,11 +103,18 @@ class Context:
         return tuple(source.place(node) for source, node in reversed(self._frames))
 
     def fail(
-        self, message: str, *, expected: str | None = None, found: str | None = None, help: str | None = None
+        self,
+        message: str,
+        *,
+        expected: str | None = None,
+        found: str | None = None,
+        help: str | None = None,
     ) -> NoReturn:
         """Stops with the user's mistake at the current place."""
         here, *callers = self.places()
-        raise CompileError(message, here, expected=expected, found=found, help=help, called_from=tuple(callers))
+        raise CompileError(
+            message, here, expected=expected, found=found, help=help, called_from=tuple(callers)
+        )
 
     def describe(self, value: object) -> str:
         """A value in words, for messages."""
@@ -130,11 +137,16 @@ class Context:
             # Hexadecimal bits are the only spelling of a float that MLIR reads back exactly.
             wide = {64: "<d", 32: "<f"}.get(dtype.bits)
             if wide is None:
-                self.fail(f"constants of {dtype.name} are not available", help="compute in f32 and convert")
+                self.fail(
+                    f"constants of {dtype.name} are not available",
+                    help="compute in f32 and convert",
+                )
             bits = int.from_bytes(struct.pack(wide, value), "little")
             text = f"0x{bits:0{dtype.bits // 4}X}"
         else:
-            text = {True: "true", False: "false"}[bool(value)] if dtype.bits == 1 else str(int(value))
+            text = (
+                {True: "true", False: "false"}[bool(value)] if dtype.bits == 1 else str(int(value))
+            )
         typed = text if dtype.bits == 1 else f"{text} : {dtype.mlir}"
         return self.hoisted(f"arith.constant {typed}")
 
@@ -163,4 +175,6 @@ class Context:
     def accumulator_layout(self, rows: int, columns: int) -> str:
         """The layout of a wgmma accumulator of the current role, as an alias that dumps stay readable with."""
         text = layouts.accumulator(rows, columns, self.current_role().warpgroups)
-        return self.layouts.setdefault(text, f"#acc_{rows}x{columns}_{self.current_role().warpgroups}")
+        return self.layouts.setdefault(
+            text, f"#acc_{rows}x{columns}_{self.current_role().warpgroups}"
+        )

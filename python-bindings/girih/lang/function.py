@@ -51,7 +51,10 @@ class DeviceFunction:
             cx.fail(f"{self.function.__name__}: {error}")
         bound.apply_defaults()
         if cx.depth() >= MAX_DEPTH:
-            cx.fail(f"helper functions call each other more than {MAX_DEPTH} deep", help="kernels cannot recurse")
+            cx.fail(
+                f"helper functions call each other more than {MAX_DEPTH} deep",
+                help="kernels cannot recurse",
+            )
         source = Source(self.function)
         statements = source.definition.body
         for statement in statements[:-1]:

@@ -15,7 +15,13 @@ from girih.lang.values import Value
 if TYPE_CHECKING:
     from girih.lang.context import Context
 
-_OPS = {ast.Add: "arith.addi", ast.Sub: "arith.subi", ast.Mult: "arith.muli", ast.FloorDiv: "arith.divsi", ast.Mod: "arith.remsi"}
+_OPS = {
+    ast.Add: "arith.addi",
+    ast.Sub: "arith.subi",
+    ast.Mult: "arith.muli",
+    ast.FloorDiv: "arith.divsi",
+    ast.Mod: "arith.remsi",
+}
 
 
 class HostExpression(Value):
@@ -37,7 +43,10 @@ def host_binary(cx: Context, op: ast.operator, left: object, right: object) -> H
             cx.fail("the launch may use integers and gr.sms() only", found=cx.describe(side))
         sides.append(side)
     if type(op) not in _OPS:
-        cx.fail(f"'{type(op).__name__}' is not available for numbers of the launch", expected="+, -, *, // or %")
+        cx.fail(
+            f"'{type(op).__name__}' is not available for numbers of the launch",
+            expected="+, -, *, // or %",
+        )
     return HostExpression(_OPS[type(op)], tuple(sides))  # type: ignore[arg-type]
 
 
@@ -78,7 +87,9 @@ class HostPlan:
         left, right = (self.expression(operand) for operand in value.operands)
         return self.binary(value.op, left, right)
 
-    def require(self, predicate: str, left: str, right: str, message: str, values: tuple[str, ...]) -> None:
+    def require(
+        self, predicate: str, left: str, right: str, message: str, values: tuple[str, ...]
+    ) -> None:
         """The launch fails with ``message`` unless ``left predicate right``."""
         ok = self.step(f"arith.cmpi {predicate}, {left}, {right} : i64")
         self.effect(f"plan.require {ok}, {message}({', '.join(values)})")

@@ -79,7 +79,9 @@ class Kernel:
             self._programs[key] = program
         return program
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    def _bind(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[Any]]:
         """Splits a call into what shapes the code and what is passed to it."""
         from girih.runtime.launch import describe_argument
 
@@ -93,14 +95,18 @@ class Kernel:
         for parameter in self.parameters:
             value = bound.arguments[parameter.name]
             if isinstance(parameter.annotation, ArrayAnnotation):
-                dtype, shape, strides = describe_argument(self.function.__name__, parameter.name, value)
+                dtype, shape, strides = describe_argument(
+                    self.function.__name__, parameter.name, value
+                )
                 rank = len(parameter.annotation.dims)
                 if len(shape) != rank:
                     raise LaunchError(
                         f"{self.function.__name__}: {parameter.name} has {len(shape)} dimensions, "
                         f"expected {rank}: [{', '.join(parameter.annotation.dims)}]"
                     )
-                signature[parameter.name] = ArraySignature(dtype, self._contiguous(parameter, shape, strides))
+                signature[parameter.name] = ArraySignature(
+                    dtype, self._contiguous(parameter, shape, strides)
+                )
                 arguments.append(value)
             elif isinstance(parameter.annotation, DType):
                 arguments.append(value)
@@ -113,7 +119,9 @@ class Kernel:
                 signature[parameter.name] = value
         return signature, arguments
 
-    def _contiguous(self, parameter: Parameter, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    def _contiguous(
+        self, parameter: Parameter, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> int:
         """The dimension whose elements are neighbours in memory: the last one that qualifies."""
         for dim in reversed(range(len(shape))):
             if strides[dim] == 1:

@@ -35,11 +35,19 @@ def grouped(cx: Context, rows: int) -> Grouped:
 
 @builtin("gr.tiles")
 def tiles(
-    cx: Context, tiles: Tiles, *, ctas: HostExpression | int | None = None, order: Grouped | None = None
+    cx: Context,
+    tiles: Tiles,
+    *,
+    ctas: HostExpression | int | None = None,
+    order: Grouped | None = None,
 ) -> Work:
     """Says the launch: the tiles to compute, one per CTA, or shared out over ``ctas`` CTAs that stay."""
     if not isinstance(tiles, Tiles):
-        cx.fail("gr.tiles takes the tiles of an array", expected="what array.tiles(...) returned", found=cx.describe(tiles))
+        cx.fail(
+            "gr.tiles takes the tiles of an array",
+            expected="what array.tiles(...) returned",
+            found=cx.describe(tiles),
+        )
     if not (ctas is None or isinstance(ctas, HostExpression) or type(ctas) is int and ctas > 0):
         cx.fail(
             "the number of CTAs must be known at the launch",
@@ -60,7 +68,9 @@ class Range(Value):
     def describe(self) -> str:
         return "a range"
 
-    def emit_loop(self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]) -> None:
+    def emit_loop(
+        self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]
+    ) -> None:
         """Emits scf.for."""
         cx = visitor.cx
         start, stop, step = (i32_name(cx, bound) for bound in self.bounds)
@@ -70,7 +80,11 @@ class Range(Value):
             bind(Scalar(index, i32))
             body()
 
-        emit_loop(visitor, LoopForm(f"scf.for {index} = {start} to {stop} step {step}", " : i32", "scf.yield"), iteration)
+        emit_loop(
+            visitor,
+            LoopForm(f"scf.for {index} = {start} to {stop} step {step}", " : i32", "scf.yield"),
+            iteration,
+        )
 
 
 @builtin("gr.range")
@@ -79,7 +93,9 @@ def range_(cx: Context, start: object, stop: object = None, step: object = 1) ->
     if stop is None:
         start, stop = 0, start
     if isinstance(step, int) and step < 1:
-        cx.fail("a range on the device counts upwards", expected="a step of at least 1", found=str(step))
+        cx.fail(
+            "a range on the device counts upwards", expected="a step of at least 1", found=str(step)
+        )
     return Range(start, stop, step)
 
 
@@ -90,7 +106,11 @@ def static_range(cx: Context, start: int, stop: int | None = None, step: int = 1
         start, stop = 0, start
     for bound in (start, stop, step):
         if type(bound) is not int:
-            cx.fail("gr.static_range takes constants", found=cx.describe(bound), help="use gr.range for bounds known on the device")
+            cx.fail(
+                "gr.static_range takes constants",
+                found=cx.describe(bound),
+                help="use gr.range for bounds known on the device",
+            )
     return range(start, stop, step)
 
 
@@ -109,5 +129,7 @@ def cdiv(cx: Context, a: object, b: object) -> object:
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b)
     if isinstance(a, Scalar) or isinstance(b, Scalar):
-        return Scalar(cx.builder.op(f"arith.ceildivsi {i32_name(cx, a)}, {i32_name(cx, b)} : i32"), i32)
+        return Scalar(
+            cx.builder.op(f"arith.ceildivsi {i32_name(cx, a)}, {i32_name(cx, b)} : i32"), i32
+        )
     cx.fail("gr.cdiv takes integers", found=f"{cx.describe(a)} and {cx.describe(b)}")

@@ -61,14 +61,20 @@ def assigned_names(visitor: Visitor, emit: Callable[[], None]) -> list[str]:
         emit()
     after, visitor.names = visitor.names, before
     builder.block = outer
-    return [name for name, value in before.items() if after.get(name) is not value] + visitor.new_cursors(before, after)
+    return [
+        name for name, value in before.items() if after.get(name) is not value
+    ] + visitor.new_cursors(before, after)
 
 
 def merge_check(cx: Context, name: str, expected: Value, found: object, where: str) -> Value:
     """The value that ``name`` has at the end of a body, or an error where its kind changed."""
     value = found if isinstance(found, Value) else carried_value(cx, name, found)
     if not expected.same_kind(value):
-        cx.fail(f"'{name}' changes its type {where}", expected=expected.describe(), found=value.describe())
+        cx.fail(
+            f"'{name}' changes its type {where}",
+            expected=expected.describe(),
+            found=value.describe(),
+        )
     return value
 
 
@@ -109,7 +115,9 @@ def emit_loop(visitor: Visitor, form: LoopForm, body: Callable[[], None]) -> Non
         body()
         yields, yield_types = [], []
         for name, value in initial.items():
-            final = merge_check(cx, name, value, visitor.names[name], "from one iteration to the next")
+            final = merge_check(
+                cx, name, value, visitor.names[name], "from one iteration to the next"
+            )
             for ssa, type_ in final.flatten(cx):
                 yields.append(ssa)
                 yield_types.append(type_)
@@ -121,7 +129,9 @@ def emit_loop(visitor: Visitor, form: LoopForm, body: Callable[[], None]) -> Non
         bind(result)
 
 
-def emit_if(visitor: Visitor, condition: Scalar, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+def emit_if(
+    visitor: Visitor, condition: Scalar, then: Callable[[], None], otherwise: Callable[[], None]
+) -> None:
     """Emits scf.if; names that either branch assigns are merged."""
     cx = visitor.cx
     builder = cx.builder

@@ -34,7 +34,9 @@ class Parameter:
     annotation: Any
 
 
-def emit_module(function: Any, parameters: list[Parameter], signature: dict[str, Any]) -> tuple[str, dict[str, Source]]:
+def emit_module(
+    function: Any, parameters: list[Parameter], signature: dict[str, Any]
+) -> tuple[str, dict[str, Source]]:
     """The MLIR text of ``function`` for a signature (array signatures and constants by parameter name),
     and the sources that its locations refer to. Raises CompileError."""
     source = Source(function)
@@ -47,8 +49,13 @@ def emit_module(function: Any, parameters: list[Parameter], signature: dict[str,
             if isinstance(annotation, ArrayAnnotation):
                 known = signature[name]
                 if len(annotation.dims) != 2:
-                    cx.fail(f"{name} has {len(annotation.dims)} dimensions", expected="2, as in gr.In[\"M,K\"]")
-                array = ArrayParameter(name, index, known.dtype, annotation.dims, known.contiguous, annotation.access)
+                    cx.fail(
+                        f"{name} has {len(annotation.dims)} dimensions",
+                        expected='2, as in gr.In["M,K"]',
+                    )
+                array = ArrayParameter(
+                    name, index, known.dtype, annotation.dims, known.contiguous, annotation.access
+                )
                 cx.arrays.append(array)
                 visitor.names[name] = array
                 plan_parameters.append(f"%{name}: {array.plan_type}")
@@ -62,14 +69,24 @@ def emit_module(function: Any, parameters: list[Parameter], signature: dict[str,
     visitor.body(source.definition.body)
     with cx.at(source.definition):
         if cx.launch_grid is None:
-            cx.fail("the kernel does not say its launch", expected="work = gr.tiles(…) and a loop over it")
+            cx.fail(
+                "the kernel does not say its launch",
+                expected="work = gr.tiles(…) and a loop over it",
+            )
         if not cx.roles:
-            cx.fail("the kernel has no role: nobody executes it", expected="a function under @wg.role(…)")
-        arguments = [p.name for p in parameters if isinstance(p.annotation, (ArrayAnnotation, DType))]
+            cx.fail(
+                "the kernel has no role: nobody executes it",
+                expected="a function under @wg.role(…)",
+            )
+        arguments = [
+            p.name for p in parameters if isinstance(p.annotation, (ArrayAnnotation, DType))
+        ]
         return _render(cx, source, plan_parameters, arguments), cx.sources
 
 
-def _render(cx: Context, source: Source, plan_parameters: list[str], argument_names: list[str]) -> str:
+def _render(
+    cx: Context, source: Source, plan_parameters: list[str], argument_names: list[str]
+) -> str:
     name = source.name
     location = cx.builder.location()
     arguments = list(cx.device_arguments.values())

@@ -56,7 +56,11 @@ class Smem:
     @staticmethod
     def of_shape(cx: Context, shape: object, dtype: object) -> Smem:
         """Room for ``shape`` elements of ``dtype``, row-major; a row narrower than 128 bytes keeps their pitch."""
-        if not isinstance(shape, tuple) or len(shape) != 2 or not all(type(extent) is int for extent in shape):
+        if (
+            not isinstance(shape, tuple)
+            or len(shape) != 2
+            or not all(type(extent) is int for extent in shape)
+        ):
             cx.fail("wg.smem takes tiles, or a shape of two constants", found=cx.describe(shape))
         if not isinstance(dtype, DType):
             cx.fail("wg.smem(shape, dtype) needs an element type", found=cx.describe(dtype))
@@ -106,7 +110,10 @@ class CursorOwner(Value):
         key = self._key()
         if key not in role.cursors:
             with cx.builder.inserting_into(role.entry):
-                role.cursors[key] = (kind, Cursor(cx.builder.op(f"wg.cursor {kind} {self.name} : {self.mlir_type}")))
+                role.cursors[key] = (
+                    kind,
+                    Cursor(cx.builder.op(f"wg.cursor {kind} {self.name} : {self.mlir_type}")),
+                )
         known, start = role.cursors[key]
         if known != kind:
             cx.fail(
@@ -123,13 +130,18 @@ class CursorOwner(Value):
 
     def advance(self, visitor: Visitor, cursor: Cursor) -> None:
         """Moves on to the next slot."""
-        self.move(visitor, visitor.cx.builder.op(f"wg.advance {self.name}[{cursor.name}] : {self.mlir_type}"))
+        self.move(
+            visitor,
+            visitor.cx.builder.op(f"wg.advance {self.name}[{cursor.name}] : {self.mlir_type}"),
+        )
 
 
 class Slot(Value):
     """The buffers of one ring slot, by name."""
 
-    def __init__(self, ring: Ring, buffers: dict[str, Buffer], cursor: Cursor | None = None) -> None:
+    def __init__(
+        self, ring: Ring, buffers: dict[str, Buffer], cursor: Cursor | None = None
+    ) -> None:
         self.ring = ring
         self.buffers = buffers
         self.cursor = cursor
@@ -140,7 +152,9 @@ class Slot(Value):
     def field(self, cx: Context, name: str) -> Buffer:
         """``slot.name``."""
         if name not in self.buffers:
-            cx.fail(f"the slot has no buffer '{name}'", expected=" or ".join(self.buffers), found=name)
+            cx.fail(
+                f"the slot has no buffer '{name}'", expected=" or ".join(self.buffers), found=name
+            )
         return self.buffers[name]
 
 
@@ -157,7 +171,10 @@ class Ring(CursorOwner):
         return f"a ring of {', '.join(self.fields)}"
 
     def _slot(self, names: list[str], cursor: Cursor | None = None) -> Slot:
-        buffers = {key: Buffer(name, spec) for name, (key, spec) in zip(names, self.fields.items(), strict=True)}
+        buffers = {
+            key: Buffer(name, spec)
+            for name, (key, spec) in zip(names, self.fields.items(), strict=True)
+        }
         return Slot(self, buffers, cursor)
 
     def _types(self) -> str:
@@ -174,7 +191,9 @@ class Ring(CursorOwner):
         until the wgmmas of at most L iterations are in flight and free the slot L iterations back. At
         the loop's end everything is waited for: pending tiles that it carried can be read."""
         if type(lag) is not int or lag < 0:
-            cx.fail("lag counts iterations", expected="a constant of at least 0", found=cx.describe(lag))
+            cx.fail(
+                "lag counts iterations", expected="a constant of at least 0", found=cx.describe(lag)
+            )
         return RingLoop(self, "drain", count, lag)
 
     @method
@@ -183,7 +202,9 @@ class Ring(CursorOwner):
         visitor = cx.visitor
         cursor = self.cursor(visitor, "consumer")
         names = [cx.builder.fresh(key) for key in self.fields]
-        cx.builder.line(f"{', '.join(names)} = wg.get {self.name}[{cursor.name}] : {self.mlir_type}")
+        cx.builder.line(
+            f"{', '.join(names)} = wg.get {self.name}[{cursor.name}] : {self.mlir_type}"
+        )
         self.advance(visitor, cursor)
         return self._slot(names, cursor)
 
@@ -192,7 +213,11 @@ class Ring(CursorOwner):
         """Gives a slot back to the filling role. No instruction may still read it: a wgmma that does must
         have been waited for."""
         if not isinstance(slot, Slot) or slot.ring is not self or slot.cursor is None:
-            cx.fail("ring.free takes a slot of this ring", expected="what ring.get() returned", found=cx.describe(slot))
+            cx.fail(
+                "ring.free takes a slot of this ring",
+                expected="what ring.get() returned",
+                found=cx.describe(slot),
+            )
         cx.builder.line(f"wg.free {self.name}[{slot.cursor.name}] : {self.mlir_type}")
 
 
@@ -208,7 +233,9 @@ class RingLoop(Value):
     def describe(self) -> str:
         return f"a loop that {self.kind}s {self.ring.describe()}"
 
-    def emit_loop(self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]) -> None:
+    def emit_loop(
+        self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]
+    ) -> None:
         """Emits wg.fill or wg.drain around the body."""
         cx = visitor.cx
         ring = self.ring
@@ -262,7 +289,9 @@ def wait(cx: Context, tile: Tile) -> Tile:
         )
     result = Tile("", tile.shape_, tile.dtype_, tile.layout)
     written = f" written({tile.written})" if isinstance(tile.written, str) else ""
-    result.name = cx.builder.op(f"wg.wait {tile.name} in_flight(0){written} : {tile.mlir_type} -> {result.tensor_type}")
+    result.name = cx.builder.op(
+        f"wg.wait {tile.name} in_flight(0){written} : {tile.mlir_type} -> {result.tensor_type}"
+    )
     return result
 
 
@@ -284,13 +313,17 @@ class Outbox(CursorOwner):
         """Allocates it for the role that uses it first: one part per warpgroup."""
         role = cx.current_role()
         rows = self.spec.shape[0] * role.warpgroups
-        self.role_spec = Smem((rows, self.spec.shape[1]), self.spec.dtype, self.spec.order, self.spec.swizzle)
+        self.role_spec = Smem(
+            (rows, self.spec.shape[1]), self.spec.dtype, self.spec.order, self.spec.swizzle
+        )
         type_ = f"!wg.store_ring<{self.role_spec.mlir_type}>"
         if not self.name:
             self.mlir_type = type_
             self.owner = role
             with cx.builder.inserting_into(self._nested):
-                self.name = cx.builder.op(f"wg.store_ring {{stages = {self.stages} : i32}} : {type_}", "outbox")
+                self.name = cx.builder.op(
+                    f"wg.store_ring {{stages = {self.stages} : i32}} : {type_}", "outbox"
+                )
         elif self.owner is not role:
             cx.fail(
                 "an outbox belongs to one role",
@@ -322,13 +355,17 @@ class OutSlot(Value):
     def enter(self, cx: Context) -> OutSlot:
         """The start of the with block."""
         self.cursor = self.outbox.cursor(cx.visitor, "producer")
-        self.buffer = cx.builder.op(f"wg.store_acquire {self.outbox.name}[{self.cursor.name}] : {self.outbox.mlir_type}")
+        self.buffer = cx.builder.op(
+            f"wg.store_acquire {self.outbox.name}[{self.cursor.name}] : {self.outbox.mlir_type}"
+        )
         return self
 
     def leave(self, cx: Context) -> None:
         """The end of the with block: the stores issued inside become one group."""
         assert self.cursor is not None
-        cx.builder.line(f"wg.store_commit {self.outbox.name}[{self.cursor.name}] : {self.outbox.mlir_type}")
+        cx.builder.line(
+            f"wg.store_commit {self.outbox.name}[{self.cursor.name}] : {self.outbox.mlir_type}"
+        )
         self.outbox.advance(cx.visitor, self.cursor)
 
     @method
@@ -359,7 +396,9 @@ class OutSlot(Value):
                 f"wg.subbuffer {self.buffer}[0, 0] : {whole.mlir_type} -> {part.mlir_type}"
             )
         self.written = part
-        cx.builder.line(f"wg.local_store {tile.name} to {self.buffer} : {tile.tensor_type}, {part.mlir_type}")
+        cx.builder.line(
+            f"wg.local_store {tile.name} to {self.buffer} : {tile.tensor_type}, {part.mlir_type}"
+        )
 
     @attribute
     def dtype(self, cx: Context) -> DType:

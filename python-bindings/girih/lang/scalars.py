@@ -51,8 +51,17 @@ def to_scalar(cx: Context, value: object, dtype: DType | None = None) -> Scalar:
     Python numbers are weak: they take the other operand's type.
     """
     if isinstance(value, Scalar):
+        if dtype is not None and dtype.is_float and value.dtype.kind == "int":
+            return Scalar(
+                cx.builder.op(f"arith.sitofp {value.name} : {value.dtype.mlir} to {dtype.mlir}"),
+                dtype,
+            )
         if dtype is not None and value.dtype != dtype:
-            cx.fail("scalars of two types do not mix", expected=f"a scalar of {dtype.name}", found=value.describe())
+            cx.fail(
+                "scalars of two types do not mix",
+                expected=f"a scalar of {dtype.name}",
+                found=value.describe(),
+            )
         return value
     if isinstance(value, bool):
         target = dtype or b1
@@ -78,11 +87,20 @@ def i32_name(cx: Context, value: object) -> str:
     return to_scalar(cx, value, i32).name
 
 
+def common_type(left: object, right: object) -> DType:
+    """The type in which two operands meet: a float wins over integers, Python numbers follow the scalar."""
+    scalars = [side.dtype for side in (left, right) if isinstance(side, Scalar)]
+    floats = [dtype for dtype in scalars if dtype.is_float]
+    if floats:
+        return floats[0]
+    if isinstance(left, float) or isinstance(right, float):
+        return f32
+    return scalars[0] if scalars else i32
+
+
 def binary(cx: Context, op: ast.operator, left: object, right: object) -> Scalar:
     """``left op right`` where at least one side is a scalar."""
-    dtype = left.dtype if isinstance(left, Scalar) else right.dtype if isinstance(right, Scalar) else i32
-    if dtype == i32 and (isinstance(left, float) or isinstance(right, float)):
-        dtype = f32
+    dtype = common_type(left, right)
     a, b = to_scalar(cx, left, dtype), to_scalar(cx, right, dtype)
     symbol, integer, floating = _ARITHMETIC.get(type(op), (type(op).__name__, "", ""))
     name = floating if dtype.is_float else integer
@@ -99,8 +117,10 @@ def binary(cx: Context, op: ast.operator, left: object, right: object) -> Scalar
 def compare(cx: Context, op: ast.cmpop, left: object, right: object) -> Scalar:
     """``left op right`` as a b1 scalar."""
     if type(op) not in _COMPARE:
-        cx.fail(f"'{type(op).__name__}' does not compare scalars", expected="==, !=, <, <=, > or >=")
-    dtype = left.dtype if isinstance(left, Scalar) else right.dtype if isinstance(right, Scalar) else i32
+        cx.fail(
+            f"'{type(op).__name__}' does not compare scalars", expected="==, !=, <, <=, > or >="
+        )
+    dtype = common_type(left, right)
     a, b = to_scalar(cx, left, dtype), to_scalar(cx, right, dtype)
     _, integer, floating = _COMPARE[type(op)]
     name = f"arith.cmpf {floating}" if dtype.is_float else f"arith.cmpi {integer}"

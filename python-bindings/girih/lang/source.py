@@ -53,7 +53,9 @@ class Source:
             self.file,
             self.first_line + row - 1,
             self._characters(text, getattr(node, "col_offset", 0) + self._indent),
-            self._characters(text, end + self._indent) if end is not None else (len(text.rstrip()) if text else None),
+            self._characters(text, end + self._indent)
+            if end is not None
+            else (len(text.rstrip()) if text else None),
             text,
             self.name,
         )

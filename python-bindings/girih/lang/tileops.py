@@ -29,7 +29,10 @@ def tile_binary(cx: Context, op: ast.operator, left: object, right: object) -> T
     assert isinstance(tile, Tile)
     name = float_op(op)
     if not name:
-        cx.fail(f"'{operator_symbol(op)}' does not work on tiles of {tile.dtype_.name}", expected="+, -, * or /")
+        cx.fail(
+            f"'{operator_symbol(op)}' does not work on tiles of {tile.dtype_.name}",
+            expected="+, -, * or /",
+        )
     operands = []
     for side in (left, right):
         if isinstance(side, Tile):

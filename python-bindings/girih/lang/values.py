@@ -32,7 +32,9 @@ def attribute(function: F) -> F:
 
 def visible_names(value: object) -> list[str]:
     """Names that kernels may use on ``value``."""
-    return sorted(name for name in dir(type(value)) if hasattr(getattr(type(value), name), "girih_role"))
+    return sorted(
+        name for name in dir(type(value)) if hasattr(getattr(type(value), name), "girih_role")
+    )
 
 
 class Value:
@@ -44,7 +46,10 @@ class Value:
 
     def flatten(self, cx: Context) -> list[tuple[str, str]]:
         """The SSA values (name, type) that carry it through a loop or an if."""
-        cx.fail(f"{self.describe()} cannot be assigned in a loop or a branch", expected="a tile or a scalar")
+        cx.fail(
+            f"{self.describe()} cannot be assigned in a loop or a branch",
+            expected="a tile or a scalar",
+        )
 
     def rebuild(self, names: list[str]) -> Value:
         """The same kind of value held by other SSA names."""
@@ -81,7 +86,14 @@ class Tile(Value):
     """
 
     def __init__(
-        self, name: str, shape: tuple[int, int], dtype: DType, layout: str, *, pending: bool = False, written: bool | str = True
+        self,
+        name: str,
+        shape: tuple[int, int],
+        dtype: DType,
+        layout: str,
+        *,
+        pending: bool = False,
+        written: bool | str = True,
     ) -> None:
         self.name = name
         self.shape_ = shape
@@ -108,13 +120,17 @@ class Tile(Value):
     def flatten(self, cx: Context) -> list[tuple[str, str]]:
         parts = [(self.name, self.mlir_type)]
         if self.pending:
-            written = self.written if isinstance(self.written, str) else cx.constant(self.written, b1)
+            written = (
+                self.written if isinstance(self.written, str) else cx.constant(self.written, b1)
+            )
             parts.append((written, "i1"))
         return parts
 
     def rebuild(self, names: list[str]) -> Tile:
         written: bool | str = names[1] if self.pending else True
-        return Tile(names[0], self.shape_, self.dtype_, self.layout, pending=self.pending, written=written)
+        return Tile(
+            names[0], self.shape_, self.dtype_, self.layout, pending=self.pending, written=written
+        )
 
     def ready(self, cx: Context) -> Tile:
         """This tile, or an error where it is pending."""
@@ -142,16 +158,23 @@ class Tile(Value):
         """The tile converted to another float type, rounded to nearest even."""
         tile = self.ready(cx)
         if not isinstance(dtype, DType) or not dtype.is_float:
-            cx.fail("tile.to() takes a float type", expected="girih.bf16, f16 or f32", found=cx.describe(dtype))
+            cx.fail(
+                "tile.to() takes a float type",
+                expected="girih.bf16, f16 or f32",
+                found=cx.describe(dtype),
+            )
         if dtype == tile.dtype_:
             return tile
         result = Tile("", tile.shape_, dtype, tile.layout)
         if dtype.bits == tile.dtype_.bits:
             cx.fail(
-                f"{tile.dtype_.name} does not convert to {dtype.name} directly", help="convert to f32 in between"
+                f"{tile.dtype_.name} does not convert to {dtype.name} directly",
+                help="convert to f32 in between",
             )
         op = "arith.truncf" if dtype.bits < tile.dtype_.bits else "arith.extf"
-        result.name = cx.builder.op(f"{op} {tile.name} : {tile.tensor_type} to {result.tensor_type}")
+        result.name = cx.builder.op(
+            f"{op} {tile.name} : {tile.tensor_type} to {result.tensor_type}"
+        )
         return result
 
     @method
@@ -187,7 +210,11 @@ class Chunks(Value):
                 found=f"{cx.describe(rows)} rows",
             )
         if not isinstance(columns, int) or columns < 8 or columns % 8:
-            cx.fail("a chunk's columns must be a multiple of 8", expected="8, 16, …", found=cx.describe(columns))
+            cx.fail(
+                "a chunk's columns must be a multiple of 8",
+                expected="8, 16, …",
+                found=cx.describe(columns),
+            )
         self.tile = tile
         self.columns = columns
 

@@ -10,18 +10,16 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from girih.dtypes import DType, b1
-from girih.errors import CompileError
 from girih.lang import scalars
+from girih.lang.arrays import Tiles
 from girih.lang.builtin import Builtin, call_checked
 from girih.lang.context import Context, Role, RoleSpec
 from girih.lang.function import DeviceFunction
 from girih.lang.hostplan import HostExpression, host_binary
 from girih.lang.loops import emit_if
 from girih.lang.rings import OutSlot, Slot
-from girih.lang.arrays import Tiles
-from girih.lang.source import Source
 from girih.lang.tileops import tile_binary, tile_negate
-from girih.lang.values import Chunk, Scalar, Tile, Value, visible_names
+from girih.lang.values import Scalar, Tile, Value, visible_names
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -50,7 +48,17 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.NotIn: lambda a, b: a not in b,
 }
 # Python's own functions that kernels may call on constants.
-_PYTHON_FUNCTIONS = {"min": min, "max": max, "abs": abs, "len": len, "int": int, "float": float, "bool": bool, "divmod": divmod, "round": round}
+_PYTHON_FUNCTIONS = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "len": len,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "divmod": divmod,
+    "round": round,
+}
 _CONSTANTS = (int, float, str, bool, type(None), DType, range)
 _STATEMENTS = "assignments, for, if, with, role functions, calls, pass"
 
@@ -59,7 +67,10 @@ def is_constant(value: object) -> bool:
     """Whether a Python object may be captured by a kernel as a constant."""
     if isinstance(value, tuple):
         return all(is_constant(item) for item in value)
-    return isinstance(value, (*_CONSTANTS, Builtin, ModuleType, DeviceFunction)) or value in _PYTHON_FUNCTIONS.values()
+    return (
+        isinstance(value, (*_CONSTANTS, Builtin, ModuleType, DeviceFunction))
+        or value in _PYTHON_FUNCTIONS.values()
+    )
 
 
 class Visitor:
@@ -113,7 +124,7 @@ class Visitor:
                 f"'{name}' is not a constant: kernels capture constants only",
                 expected="a number, string, tuple of them, dtype, module or @girih.function",
                 found=self.cx.describe(value),
-                help=f"pass it as a parameter, or compute a constant from it outside the kernel",
+                help="pass it as a parameter, or compute a constant from it outside the kernel",
             )
         return value
 
@@ -138,12 +149,18 @@ class Visitor:
                     self.cx.fail(
                         "cannot unpack into these names",
                         expected=f"{len(target.elts)} values",
-                        found=f"{len(value)} values" if isinstance(value, tuple) else self.cx.describe(value),
+                        found=f"{len(value)} values"
+                        if isinstance(value, tuple)
+                        else self.cx.describe(value),
                     )
                 for part, item in zip(target.elts, value, strict=True):
                     self.bind(part, item)
             else:
-                self.cx.fail("only names can be assigned", expected="name = value, or a, b = values", found=ast.unparse(target))
+                self.cx.fail(
+                    "only names can be assigned",
+                    expected="name = value, or a, b = values",
+                    found=ast.unparse(target),
+                )
 
     # Statements.
 
@@ -194,12 +211,17 @@ class Visitor:
         """``a += value``."""
         if not isinstance(node.target, ast.Name):
             self.cx.fail("only names can be assigned", found=ast.unparse(node.target))
-        self.bind(node.target, self.binary(node.op, self.lookup(node.target.id), self.evaluate(node.value)))
+        self.bind(
+            node.target,
+            self.binary(node.op, self.lookup(node.target.id), self.evaluate(node.value)),
+        )
 
     def visit_For(self, node: ast.For) -> None:
         """A loop over a range, work, a ring (on the device) or constants (unrolled)."""
         if node.orelse:
-            self.cx.fail("'for … else' is not supported in a kernel", expected="a for loop without else")
+            self.cx.fail(
+                "'for … else' is not supported in a kernel", expected="a for loop without else"
+            )
         with self.cx.at(node.iter):
             iterable = self.evaluate(node.iter)
 
@@ -236,7 +258,11 @@ class Visitor:
             emit_if(self, condition, lambda: self.body(node.body), lambda: self.body(node.orelse))
         elif isinstance(condition, Value):
             with self.cx.at(node.test):
-                self.cx.fail("this cannot be a condition", expected="a constant or a scalar", found=condition.describe())
+                self.cx.fail(
+                    "this cannot be a condition",
+                    expected="a constant or a scalar",
+                    found=condition.describe(),
+                )
         else:
             self.body(node.body if condition else node.orelse)
 
@@ -247,7 +273,11 @@ class Visitor:
             with self.cx.at(item.context_expr):
                 manager = self.evaluate(item.context_expr)
                 if not isinstance(manager, OutSlot):
-                    self.cx.fail("this cannot be used with 'with'", expected="outbox.slot()", found=self.cx.describe(manager))
+                    self.cx.fail(
+                        "this cannot be used with 'with'",
+                        expected="outbox.slot()",
+                        found=self.cx.describe(manager),
+                    )
                 value = manager.enter(self.cx)
                 entered.append((item, manager))
             if item.optional_vars is not None:
@@ -264,12 +294,24 @@ class Visitor:
             with self.cx.at(decorator):
                 spec = self.evaluate(decorator)
                 if not isinstance(spec, RoleSpec):
-                    self.cx.fail("only wg.role decorates functions in a kernel", expected="@wg.role(...)", found=self.cx.describe(spec))
+                    self.cx.fail(
+                        "only wg.role decorates functions in a kernel",
+                        expected="@wg.role(...)",
+                        found=self.cx.describe(spec),
+                    )
                 specs.append(spec)
         if len(specs) != 1:
-            self.cx.fail("a function inside a kernel is a role", expected="one decorator @wg.role(...)", found=f"{len(specs)} of them")
+            self.cx.fail(
+                "a function inside a kernel is a role",
+                expected="one decorator @wg.role(...)",
+                found=f"{len(specs)} of them",
+            )
         if node.args.args or node.args.kwonlyargs or node.args.vararg or node.args.kwarg:
-            self.cx.fail("a role takes no parameters", expected=f"def {node.name}():", found=ast.unparse(node.args))
+            self.cx.fail(
+                "a role takes no parameters",
+                expected=f"def {node.name}():",
+                found=ast.unparse(node.args),
+            )
         if self.cx.role is not None or self._device_depth:
             self.cx.fail("roles stand at the top level of a kernel")
         self.emit_role(node, specs[0])
@@ -286,7 +328,11 @@ class Visitor:
             cx.role = Role(node.name, spec.warps, spec.warpgroups, builder.nested())
             cx.roles.append(cx.role)
             self.body(node.body)
-            pending = [name for name, value in self.names.items() if isinstance(value, Tile) and value.pending and value.written is not False]
+            pending = [
+                name
+                for name, value in self.names.items()
+                if isinstance(value, Tile) and value.pending and value.written is not False
+            ]
             if pending:
                 cx.fail(
                     f"'{pending[0]}' is still pending at the end of role '{node.name}'",
@@ -314,7 +360,10 @@ class Visitor:
         handler = getattr(self, f"eval_{type(node).__name__}", None)
         with self.cx.at(node):
             if handler is None:
-                self.cx.fail(f"'{ast.unparse(node)}' is not supported in a kernel", found=f"a {type(node).__name__} expression")
+                self.cx.fail(
+                    f"'{ast.unparse(node)}' is not supported in a kernel",
+                    found=f"a {type(node).__name__} expression",
+                )
             return handler(node)
 
     def eval_Constant(self, node: ast.Constant) -> Any:
@@ -350,7 +399,9 @@ class Visitor:
             if role == "attribute":
                 return member(owner, self.cx)
             if role == "method":
-                return lambda cx, *args, **kwargs: call_checked(cx, node.attr, member.__get__(owner), args, kwargs)
+                return lambda cx, *args, **kwargs: call_checked(
+                    cx, node.attr, member.__get__(owner), args, kwargs
+                )
             names = visible_names(owner)
             self.cx.fail(
                 f"{owner.describe()} has no '{node.attr}'",
@@ -365,7 +416,8 @@ class Visitor:
             return value
         if not is_constant(value):
             self.cx.fail(
-                f"'{ast.unparse(node)}' is not a constant: kernels capture constants only", found=self.cx.describe(value)
+                f"'{ast.unparse(node)}' is not a constant: kernels capture constants only",
+                found=self.cx.describe(value),
             )
         return value
 
@@ -373,7 +425,9 @@ class Visitor:
         """``tiles[i, j]`` or an element of a tuple."""
         owner = self.evaluate(node.value)
         if isinstance(node.slice, ast.Slice):
-            self.cx.fail("slices are not available here", expected="an index", found=ast.unparse(node.slice))
+            self.cx.fail(
+                "slices are not available here", expected="an index", found=ast.unparse(node.slice)
+            )
         index = self.evaluate(node.slice)
         if isinstance(owner, Tiles):
             return owner.item(self.cx, index)
@@ -381,8 +435,16 @@ class Visitor:
             try:
                 return owner[index]
             except IndexError:
-                self.cx.fail("the index is out of range", expected=f"an index below {len(owner)}", found=str(index))
-        self.cx.fail("this cannot be indexed", expected="tiles[i, j] or a tuple with a constant", found=self.cx.describe(owner))
+                self.cx.fail(
+                    "the index is out of range",
+                    expected=f"an index below {len(owner)}",
+                    found=str(index),
+                )
+        self.cx.fail(
+            "this cannot be indexed",
+            expected="tiles[i, j] or a tuple with a constant",
+            found=self.cx.describe(owner),
+        )
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """``-x``, ``not x``, ``~x``, ``+x``."""
@@ -397,7 +459,12 @@ class Visitor:
             if isinstance(node.op, ast.USub):
                 return tile_negate(self.cx, value)
         elif not isinstance(value, Value):
-            simple = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert}
+            simple = {
+                ast.USub: operator.neg,
+                ast.UAdd: operator.pos,
+                ast.Not: operator.not_,
+                ast.Invert: operator.invert,
+            }
             return self.constant_operation(simple[type(node.op)], value)
         self.cx.fail("this operator does not apply", found=self.cx.describe(value))
 
@@ -434,7 +501,9 @@ class Visitor:
                 return result
             value = self.evaluate(part)
             if isinstance(result, Scalar) or isinstance(value, Scalar):
-                result = scalars.binary(self.cx, ast.BitAnd() if is_and else ast.BitOr(), result, value)
+                result = scalars.binary(
+                    self.cx, ast.BitAnd() if is_and else ast.BitOr(), result, value
+                )
             else:
                 result = value
         return result
@@ -450,7 +519,10 @@ class Visitor:
             elif isinstance(left, Scalar) or isinstance(right, Scalar):
                 step = scalars.compare(self.cx, op, left, right)
             elif isinstance(left, Value) or isinstance(right, Value):
-                self.cx.fail("this cannot be compared", found=f"{self.cx.describe(left)} and {self.cx.describe(right)}")
+                self.cx.fail(
+                    "this cannot be compared",
+                    found=f"{self.cx.describe(left)} and {self.cx.describe(right)}",
+                )
             else:
                 step = self.constant_operation(_COMPARE[type(op)], left, right)
             if isinstance(step, Scalar) and isinstance(result, Scalar):
@@ -467,12 +539,18 @@ class Visitor:
         condition = self.evaluate(node.test)
         if isinstance(condition, Scalar):
             left, right = self.evaluate(node.body), self.evaluate(node.orelse)
-            dtype = left.dtype if isinstance(left, Scalar) else right.dtype if isinstance(right, Scalar) else None
+            dtype = scalars.common_type(left, right)
             a, b = scalars.to_scalar(self.cx, left, dtype), scalars.to_scalar(self.cx, right, dtype)
-            name = self.cx.builder.op(f"arith.select {condition.name}, {a.name}, {b.name} : {a.dtype.mlir}")
+            name = self.cx.builder.op(
+                f"arith.select {condition.name}, {a.name}, {b.name} : {a.dtype.mlir}"
+            )
             return Scalar(name, a.dtype)
         if isinstance(condition, Value):
-            self.cx.fail("this cannot be a condition", expected="a constant or a scalar", found=condition.describe())
+            self.cx.fail(
+                "this cannot be a condition",
+                expected="a constant or a scalar",
+                found=condition.describe(),
+            )
         return self.evaluate(node.body if condition else node.orelse)
 
     def eval_Call(self, node: ast.Call) -> Any:
@@ -493,14 +571,20 @@ class Visitor:
             return function.call(self.cx, args, kwargs)
         if isinstance(function, DeviceFunction):
             return function.inline(self, args, kwargs)
-        if isinstance(function, FunctionType) and function.__name__ == "<lambda>" and isinstance(node.func, ast.Attribute):
+        if (
+            isinstance(function, FunctionType)
+            and function.__name__ == "<lambda>"
+            and isinstance(node.func, ast.Attribute)
+        ):
             return function(self.cx, *args, **kwargs)
         if function in _PYTHON_FUNCTIONS.values():
             if function in (min, max) and any(isinstance(arg, Scalar) for arg in args):
                 return scalars.minmax(self.cx, function.__name__, args)
             for arg in args:
                 if isinstance(arg, Value):
-                    self.cx.fail(f"{function.__name__}() works on constants here", found=arg.describe())
+                    self.cx.fail(
+                        f"{function.__name__}() works on constants here", found=arg.describe()
+                    )
             return self.constant_operation(function, *args, **kwargs)
         self.cx.fail(
             f"'{ast.unparse(node.func)}' cannot be called in a kernel",

@@ -26,7 +26,9 @@ class Grouped:
 class Work(Value):
     """The tiles of one array, shared out over the CTAs."""
 
-    def __init__(self, cx: Context, tiles: Tiles, ctas: HostExpression | int | None, order: Grouped | None) -> None:
+    def __init__(
+        self, cx: Context, tiles: Tiles, ctas: HostExpression | int | None, order: Grouped | None
+    ) -> None:
         if cx.launch_grid is not None:
             cx.fail("the launch is already said: a kernel has one gr.tiles(...)")
         self.tiles = tiles
@@ -34,33 +36,47 @@ class Work(Value):
         self.persistent = ctas is not None
         plan = cx.plan
         counts = [
-            plan.binary("arith.ceildivsi", tiles.array.host_extent(cx, dim), plan.constant(tiles.tile[dim]))
+            plan.binary(
+                "arith.ceildivsi", tiles.array.host_extent(cx, dim), plan.constant(tiles.tile[dim])
+            )
             for dim in range(2)
         ]
         total = plan.binary("arith.muli", counts[0], counts[1])
-        cx.launch_grid = total if ctas is None else plan.binary("arith.minsi", plan.expression(ctas), total)
+        cx.launch_grid = (
+            total if ctas is None else plan.binary("arith.minsi", plan.expression(ctas), total)
+        )
 
     def describe(self) -> str:
         return f"the launch over {self.tiles.describe()}"
 
-    def emit_loop(self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]) -> None:
+    def emit_loop(
+        self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]
+    ) -> None:
         """``for i, j in work``: every tile of this CTA."""
         cx = visitor.cx
-        first = cx.hoisted(f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta")
+        first = cx.hoisted(
+            f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
+        )
         if not self.persistent:
             bind(self._coordinates(cx, first))
             body()
             return
         rows, columns = (self.tiles.count_name(cx, dim) for dim in range(2))
         total = cx.hoisted(f"arith.muli {rows}, {columns} : i32", "tiles")
-        ctas = cx.hoisted(f"arith.index_cast {cx.hoisted('gpu.grid_dim x', 'ctas')} : index to i32", "ctas")
+        ctas = cx.hoisted(
+            f"arith.index_cast {cx.hoisted('gpu.grid_dim x', 'ctas')} : index to i32", "ctas"
+        )
         tile = cx.builder.fresh("tile")
 
         def step() -> None:
             bind(self._coordinates(cx, tile))
             body()
 
-        emit_loop(visitor, LoopForm(f"scf.for {tile} = {first} to {total} step {ctas}", " : i32", "scf.yield"), step)
+        emit_loop(
+            visitor,
+            LoopForm(f"scf.for {tile} = {first} to {total} step {ctas}", " : i32", "scf.yield"),
+            step,
+        )
 
     def _coordinates(self, cx: Context, tile: str) -> tuple[Scalar, Scalar]:
         """Row and column of tile number ``tile``; all numbers are non-negative, so unsigned division serves."""
@@ -78,5 +94,7 @@ class Work(Value):
         first_row = op(f"arith.muli {group}, {group_rows} : i32")
         left = op(f"arith.subi {rows}, {first_row} : i32")
         height = op(f"arith.minui {left}, {group_rows} : i32")
-        row = op(f"arith.addi {first_row}, {op(f'arith.remui {within}, {height} : i32')} : i32", "row")
+        row = op(
+            f"arith.addi {first_row}, {op(f'arith.remui {within}, {height} : i32')} : i32", "row"
+        )
         return Scalar(row, i32), Scalar(op(f"arith.divui {within}, {height} : i32", "column"), i32)

@@ -1,0 +1,361 @@
+"""Mistakes in kernels: each is one text with the user's line, a caret, what was expected and found."""
+
+import inspect
+import traceback
+
+import girih as gr
+import pytest
+from girih import wg
+
+A_LIST = [1, 2, 3]
+
+
+def arrays(dtype=None):
+    dtype = dtype or gr.bf16
+    return gr.empty((128, 64), dtype), gr.empty((64, 256), dtype), gr.empty((128, 256), gr.bf16)
+
+
+def error_of(kernel, *args, **kwargs):
+    with pytest.raises(gr.CompileError) as info:
+        kernel.compile(*(args or arrays()), **kwargs)
+    return info.value
+
+
+def line_of(kernel, text):
+    """The absolute line and its text in this file where the kernel holds ``text``."""
+    lines, first = inspect.getsourcelines(kernel.function)
+    for offset, line in enumerate(lines):
+        if text in line:
+            return first + offset, line.rstrip("\n")
+    raise AssertionError(text)
+
+
+def check(kernel, marked, message, *args, **fields):
+    """The error points at ``marked`` (underlined exactly) and reads as given."""
+    error = error_of(kernel, *args)
+    number, text = line_of(kernel, marked)
+    assert error.message == message
+    assert error.place.file == __file__
+    assert error.place.line == number
+    assert text[error.place.column : error.place.end_column] == marked
+    for key, value in fields.items():
+        assert getattr(error, key) == value
+    rendered = str(error).splitlines()
+    assert rendered[0] == f"{__file__}:{number}:{text.index(marked) + 1}: {message}"
+    assert rendered[1].endswith(text)
+    caret = rendered[2].index("^")
+    assert rendered[1][caret:].startswith(marked)
+
+
+def test_unknown_name():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(BM, 256))
+
+    check(
+        kernel,
+        "BM",
+        "'BM' is not defined",
+        expected="a parameter, a name assigned before, or a Python constant outside the kernel",
+    )
+
+
+def test_python_name_that_is_not_a_constant():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(A_LIST[0], 256))
+
+    check(
+        kernel,
+        "A_LIST",
+        "'A_LIST' is not a constant: kernels capture constants only",
+        found="a Python list",
+    )
+
+
+def test_unsupported_statement():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        while True:
+            pass
+
+    error = error_of(kernel)
+    assert error.message == "'while True:' is not supported in a kernel"
+    assert error.place.line == line_of(kernel, "while True:")[0]
+    assert error.found == "a While statement"
+    assert error.expected == "assignments, for, if, with, role functions, calls, pass"
+
+
+def test_dimensions_that_disagree_in_mma():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(32, 256), c.tiles(128, 256)
+        work = gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warpgroups=2)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for k, s in ring.drain(A.count[1], lag=1):
+                    acc = wg.mma(s.a, s.b, acc)
+
+    check(
+        kernel,
+        "wg.mma(s.a, s.b, acc)",
+        "the operands of wg.mma disagree in K",
+        expected="b of 64 rows, as a has 64 columns",
+        found="a shared-memory buffer of 32x256 bf16",
+    )
+
+
+def test_wrong_dtype_for_wgmma():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 32), b.tiles(32, 64), c.tiles(128, 64)
+        work = gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warpgroups=2)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for k, s in ring.drain(A.count[1]):
+                    acc = wg.mma(s.a, s.b, acc)
+
+    check(
+        kernel,
+        "wg.mma(s.a, s.b, acc)",
+        "operand a of wg.mma has an element type that wgmma does not take here",
+        *arrays(gr.f32),
+        expected="bf16 or f16",
+        found="a shared-memory buffer of 128x32 f32",
+    )
+
+
+def test_reading_a_pending_tile():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(64, 256), c.tiles(128, 256)
+        work = gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warpgroups=2)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for k, s in ring.drain(A.count[1], lag=1):
+                    acc = wg.mma(s.a, s.b, acc)
+                    acc.to(gr.bf16)
+
+    check(
+        kernel,
+        "acc.to(gr.bf16)",
+        "this tile is pending: a wgmma may still be writing it",
+        expected="a tile that was waited for",
+        found="a pending tile of 128x256 f32",
+        help="call wg.wait(tile) first, or use it after the drain loop that accumulates it",
+    )
+
+
+def test_a_pending_tile_thrown_away():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(64, 256), c.tiles(128, 256)
+        work = gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warpgroups=2)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for k, s in ring.drain(A.count[1], lag=1):
+                    wg.mma(s.a, s.b, acc)
+
+    error = error_of(kernel)
+    assert error.message == "the pending tile is thrown away"
+    assert error.place.line == line_of(kernel, "wg.mma(s.a")[0]
+
+
+def kernel_that_frees_early():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(64, 256), c.tiles(128, 256)
+        work = gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+        out = wg.outbox(2, wg.smem((64, 64), c.dtype))
+
+        @wg.role(warps=1, registers=40)
+        def load():
+            for m, n in work:
+                for k, s in ring.fill(A.count[1]):
+                    wg.tma(A[m, k], s.a)
+                    wg.tma(B[k, n], s.b)
+
+        @wg.role(warpgroups=2, registers=232)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for _ in gr.range(A.count[1]):
+                    s = ring.get()
+                    acc = wg.mma(s.a, s.b, acc)
+                    ring.free(s)
+                acc = wg.wait(acc)
+                for t in acc.chunks(64, 64):
+                    with out.slot() as o:
+                        o.write(t.to(c.dtype))
+                        wg.tma_store(o, C[m, n].at(t))
+
+    return kernel
+
+
+def test_freeing_a_slot_too_early():
+    kernel = kernel_that_frees_early()
+    error = error_of(kernel)
+    mma_line, _ = line_of(kernel, "acc = wg.mma")
+    assert error.place.line == line_of(kernel, "ring.free(s)")[0]
+    assert "may still read" in error.message
+    assert "wg.wait" in error.message
+    assert f":{mma_line}" in error.message
+
+
+def test_a_buffer_that_exceeds_227_kilobytes():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(64, 256), c.tiles(128, 256)
+        work = gr.tiles(C)
+        ring = wg.ring(5, a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warps=1, registers=40)
+        def load():
+            for m, n in work:
+                for k, s in ring.fill(A.count[1]):
+                    wg.tma(A[m, k], s.a)
+                    wg.tma(B[k, n], s.b)
+
+        @wg.role(warpgroups=2, registers=232)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for k, s in ring.drain(A.count[1], lag=1):
+                    acc = wg.mma(s.a, s.b, acc)
+
+    error = error_of(kernel)
+    assert error.place.line == line_of(kernel, "wg.ring(5")[0]
+    assert "232448" in error.message  # 227 KiB, what a CTA may have
+    assert "245760" in error.message  # 5 slots of 48 KiB
+
+
+def test_roles_that_ask_for_too_many_registers():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(64, 256), c.tiles(128, 256)
+        work = gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warps=1, registers=48)
+        def load():
+            for m, n in work:
+                for k, s in ring.fill(A.count[1]):
+                    wg.tma(A[m, k], s.a)
+                    wg.tma(B[k, n], s.b)
+
+        @wg.role(warpgroups=2, registers=240)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for k, s in ring.drain(A.count[1], lag=1):
+                    acc = wg.mma(s.a, s.b, acc)
+
+    error = error_of(kernel)
+    # (48 + 2 * 240) * 128 threads against 168 * 384 at the launch.
+    assert "67584" in error.message
+    assert "64512" in error.message
+
+
+def test_a_changing_type_in_a_loop():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(128, 256))
+
+        @wg.role(warpgroups=1)
+        def multiply():
+            x = 0
+            for i in gr.range(10):
+                x = x + 0.5
+
+    error = error_of(kernel)
+    assert error.message == "'x' changes its type from one iteration to the next"
+    assert (error.expected, error.found) == ("a scalar of i32", "a scalar of f32")
+
+
+def test_errors_in_helpers_show_both_lines():
+    @gr.function
+    def scaled(x):
+        return x * missing
+
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(scaled(64), 256))
+
+    error = error_of(kernel)
+    assert error.message == "'missing' is not defined"
+    assert error.place.function == "scaled"
+    assert error.called_from[0].function == "kernel"
+    assert error.called_from[0].line == line_of(kernel, "scaled(64)")[0]
+    assert (
+        str(error).splitlines()[-1]
+        == f"  called from {__file__}:{error.called_from[0].line} in kernel"
+    )
+
+
+def test_no_traceback_through_internals():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        return 1
+
+    for call in (kernel, kernel.compile, kernel.emit):
+        with pytest.raises(gr.CompileError) as info:
+            call(*arrays())
+        frames = traceback.extract_tb(info.value.__traceback__)
+        assert [frame.filename for frame in frames] == [__file__]
+        assert info.value.__cause__ is None
+        assert info.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("wg.smem(A, 1, 2, 3)", "wg.smem: too many positional arguments"),
+        ("gr.tiles(C, ctas=0)", "the number of CTAs must be known at the launch"),
+        ("gr.tiles(C, order=3)", "order is a tile order"),
+        ("wg.ring()", "a ring needs at least one buffer"),
+        ("a.tiles(128)", "a.tiles() takes one extent per dimension"),
+        ("a.tiles(0, 1)", "a tile's extent must be a positive constant"),
+        ("A.missing", "tiles of 128x64 of array a of bf16 [M, K] has no 'missing'"),
+        ("A[1]", "tiles of a take one index per dimension"),
+        ("wg.tma(A[0, 0], A)", "this needs a role: nobody executes it here"),
+        ("1 // 0", "ZeroDivisionError: integer division or modulo by zero"),
+        ("print(A)", "'print' is not defined"),
+        ("wg.role(warps=5)", "a role of warps fits one warpgroup"),
+        ("wg.role(registers=30, warps=1)", "setmaxnreg takes a multiple of 8"),
+    ],
+)
+def test_single_calls(call, text, tmp_path, monkeypatch):
+    path = tmp_path / "mistake.py"
+    path.write_text(
+        "import girih as gr\n"
+        "from girih import wg\n"
+        "@gr.kernel\n"
+        "def kernel(a: gr.In['M,K'], b: gr.In['K,N'], c: gr.Out['M,N']):\n"
+        "    A, C = a.tiles(128, 64), c.tiles(128, 256)\n"
+        f"    x = {call}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import importlib
+
+    module = importlib.import_module("mistake")
+    importlib.reload(module)
+    error = error_of(module.kernel)
+    assert error.message == text
+    assert error.place.line == 6
