@@ -67,6 +67,7 @@ class Context:
         self.device_arguments: dict[str, DeviceArgument] = {}
         self.launch_grid: str | None = None
         self.sources: dict[str, Source] = {}
+        self.naming = ""  # what the user calls the value being computed
         self.layouts: dict[str, str] = {}
         self._hoisted: dict[str, str] = {}
         self._frames: list[tuple[Source, ast.AST]] = []

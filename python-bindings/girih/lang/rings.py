@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from girih.dtypes import DType, i32
 from girih.lang.arrays import Tiles, buffer_type, swizzle_span
+from girih.lang.builder import quoted
 from girih.lang.loops import LoopForm, emit_loop
 from girih.lang.scalars import i32_name
 from girih.lang.values import Scalar, Tile, Value, attribute, method
@@ -164,8 +165,11 @@ class Ring(CursorOwner):
     def __init__(self, cx: Context, stages: int | None, fields: dict[str, Smem]) -> None:
         self.fields = fields
         self.mlir_type = f"!wg.ring<[{', '.join(spec.mlir_type for spec in fields.values())}]>"
-        attributes = f" {{stages = {stages} : i32}}" if stages is not None else ""
-        self.name = cx.builder.op(f"wg.ring{attributes} : {self.mlir_type}", "ring")
+        name = cx.naming or "ring"
+        attributes = f"name = {quoted(name)}"
+        if stages is not None:
+            attributes += f", stages = {stages} : i32"
+        self.name = cx.builder.op(f"wg.ring {{{attributes}}} : {self.mlir_type}", name)
 
     def describe(self) -> str:
         return f"a ring of {', '.join(self.fields)}"
@@ -301,7 +305,7 @@ class Outbox(CursorOwner):
     def __init__(self, cx: Context, stages: int, spec: Smem) -> None:
         self.stages = stages
         self.spec = spec
-        self._entry_block = cx.builder.block
+        self._called = cx.naming or "outbox"
         self._nested = cx.builder.nested()
         self.name = ""
         self.mlir_type = ""
@@ -321,9 +325,8 @@ class Outbox(CursorOwner):
             self.mlir_type = type_
             self.owner = role
             with cx.builder.inserting_into(self._nested):
-                self.name = cx.builder.op(
-                    f"wg.store_ring {{stages = {self.stages} : i32}} : {type_}", "outbox"
-                )
+                attributes = f"name = {quoted(self._called)}, stages = {self.stages} : i32"
+                self.name = cx.builder.op(f"wg.store_ring {{{attributes}}} : {type_}", self._called)
         elif self.owner is not role:
             cx.fail(
                 "an outbox belongs to one role",

@@ -198,6 +198,7 @@ class Visitor:
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """``a = value``."""
+        self.cx.naming = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
         value = self.evaluate(node.value)
         for target in node.targets:
             self.bind(target, value)
