@@ -216,6 +216,7 @@ def test_setup_runs_again_only_when_a_list_changes(checkout, monkeypatch):
     assert count() == 2
 
 
+@pytest.mark.skipif("GIRIH_SANITIZED" in os.environ, reason="times a run; sanitizers slow it")
 def test_setup_in_place_costs_little(checkout, monkeypatch):
     with_setup(checkout, "")
     monkeypatch.chdir(checkout.root)

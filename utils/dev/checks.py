@@ -28,8 +28,10 @@ class Check:
 
 def sources(*suffixes: str) -> list[str]:
     """The project's files with these suffixes, relative to the root: what git tracks or would add."""
+    # A checkout that belongs to another user than the one who runs this is still the same sources.
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        [*command, "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,

@@ -100,7 +100,10 @@ def run_checks(run: Run) -> Tally:
         name = f"check: {check.name}"
         if not run.wants(name):
             continue
-        problems = check.problems()
+        try:
+            problems = check.problems()
+        except (OSError, subprocess.SubprocessError) as error:  # its tool is missing or failed
+            problems = [str(error)]
         if problems:
             tally.failures.append(name)
             print(f"FAILED {name}\n" + "\n".join(f"    {problem}" for problem in problems))
