@@ -202,10 +202,14 @@ enum CUevent_flags : unsigned {
   CU_EVENT_DISABLE_TIMING = 2,
 };
 
-/// Entries of the `extra` list of a launch are these numbers as pointers.
-inline constexpr uintptr_t CU_LAUNCH_PARAM_END_AS_INT = 0;
-inline constexpr uintptr_t CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1;
-inline constexpr uintptr_t CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2;
+/// Entries of the `extra` list of a launch are these numbers as pointers (CU_LAUNCH_PARAM_END and
+/// the two others, which NVIDIA's header defines as macros).
+inline constexpr uintptr_t launchParamEnd = 0;
+inline constexpr uintptr_t launchParamBufferPointer = 1;
+inline constexpr uintptr_t launchParamBufferSize = 2;
+/// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD as numbers.
+inline constexpr uintptr_t streamLegacy = 1;
+inline constexpr uintptr_t streamPerThread = 2;
 
 using CUdevice = int;
 using CUdeviceptr = uint64_t;
@@ -214,9 +218,6 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
-/// The names of the two default streams.
-inline constexpr uintptr_t CU_STREAM_LEGACY_AS_INT = 1;
-inline constexpr uintptr_t CU_STREAM_PER_THREAD_AS_INT = 2;
 
 /// 128 opaque bytes that a kernel takes by value.
 struct alignas(128) CUtensorMap {
@@ -340,8 +341,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, uint
 /// without it; a text that did not fit is kept for the next call. 0: nothing was found.
 size_t girihEmulatorReports(char *text, size_t capacity);
 
-/// The findings of the last launch that failed, as a JSON array of objects (Emulator/Finding.h names
-/// their fields); forgets nothing. Buffer and result as above; "[]" if no launch failed.
+/// The findings of the last launch that failed, as a JSON array of objects (Emulator/Finding.h
+/// names their fields); forgets nothing. Buffer and result as above; "[]" if no launch failed.
 size_t girihEmulatorReportsJson(char *text, size_t capacity);
 
 /// Makes the context usable again after a failed launch and forgets what was reported. A failure
@@ -350,10 +351,10 @@ size_t girihEmulatorReportsJson(char *text, size_t capacity);
 void girihEmulatorResetError();
 
 /// Sets how the launches that follow run. Names and values are those of the environment variables
-/// without their prefix, in lower case: "seed" (a number), "threads" (host threads, 0: all), "checks"
-/// (0 or 1), "numerics" (exact or hopper), "adversary" (none, async-late, async-early, starve-one,
-/// producers-first or consumers-first), "sms" (1 to 132, only before a context exists). Returns
-/// CUDA_ERROR_INVALID_VALUE for others, CUDA_ERROR_NOT_PERMITTED for "sms" too late.
+/// without their prefix, in lower case: "seed" (a number), "threads" (host threads, 0: all),
+/// "checks" (0 or 1), "numerics" (exact or hopper), "adversary" (none, async-late, async-early,
+/// starve-one, producers-first or consumers-first), "sms" (1 to 132, only before a context exists).
+/// Returns CUDA_ERROR_INVALID_VALUE for others, CUDA_ERROR_NOT_PERMITTED for "sms" too late.
 CUresult girihEmulatorSetOption(const char *name, const char *value);
 
 /// Asks the launches that run or wait now to stop; their stream then reports
