@@ -1,0 +1,21 @@
+//===- CheckArguments.h - Do the arguments fit the package's parameters?
+//-------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------===//
+#ifndef GIRIH_LIB_RUNTIME_CHECKARGUMENTS_H
+#define GIRIH_LIB_RUNTIME_CHECKARGUMENTS_H
+
+#include "girih/Runtime/Argument.h"
+#include "girih/Runtime/Manifest.h"
+
+namespace girih::runtime {
+
+/// Throws LaunchError unless `arguments` fit in number, kind, dtype, rank, contiguous dimension and
+/// range; the message names the parameter, what was expected and what was found.
+void checkArguments(const Manifest &manifest, const std::vector<Argument> &arguments);
+
+} // namespace girih::runtime
+
+#endif // GIRIH_LIB_RUNTIME_CHECKARGUMENTS_H

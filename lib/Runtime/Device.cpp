@@ -1,0 +1,125 @@
+//===- Device.cpp - Memory, waiting and launches on the chosen device
+//----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------===//
+#include "girih/Runtime/Device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+namespace girih::runtime {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+namespace {
+
+// A kernel that takes a few microseconds must not cost a sleep; one that takes seconds must not
+// cost a core.
+constexpr microseconds spinFor(50), longestPause(1000);
+// Half a second is what a user may wait after Ctrl-C; a twentieth leaves room for the rest.
+constexpr microseconds askEvery(50000);
+
+} // namespace
+
+Device::Device(std::unique_ptr<Driver> driver) : cuda(std::move(driver)) {
+  cuda->check(cuda->cuDevicePrimaryCtxRetain(&context, cuda->device()),
+              "the device's context cannot be created");
+  cuda->check(cuda->cuDeviceGetAttribute(
+                  &multiprocessors, cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, cuda->device()),
+              "the device does not say how many multiprocessors it has");
+}
+
+Device &Device::get() {
+  static std::mutex choosing;
+  static Device *device = nullptr;
+  std::lock_guard<std::mutex> lock(choosing);
+  if (!device)
+    device = new Device(Driver::open(DriverOptions::fromEnvironment()));
+  return *device;
+}
+
+void Device::enter() const {
+  cuda->check(cuda->cuCtxSetCurrent(context), "the device's context cannot be made current");
+}
+
+uint64_t Device::allocate(size_t bytes) const {
+  enter();
+  cuda::CUdeviceptr address = 0;
+  // cuMemAlloc refuses 0 bytes, and an empty array still needs an address of its own.
+  cuda->check(cuda->cuMemAlloc_v2(&address, std::max<size_t>(bytes, 1)),
+              "no room on the device for " + std::to_string(bytes) + " bytes");
+  return address;
+}
+
+void Device::free(uint64_t address) const noexcept {
+  // What fails here is a consequence of an earlier error that has been reported.
+  if (cuda->cuCtxSetCurrent(context) == cuda::CUDA_SUCCESS)
+    cuda->cuMemFree_v2(address);
+}
+
+void Device::copyToDevice(uint64_t destination, const void *source, size_t bytes) const {
+  if (bytes == 0)
+    return;
+  enter();
+  cuda->check(cuda->cuMemcpyHtoD_v2(destination, source, bytes), "copying to the device failed");
+}
+
+void Device::copyToHost(void *destination, uint64_t source, size_t bytes) const {
+  if (bytes == 0)
+    return;
+  enter();
+  cuda->check(cuda->cuMemcpyDtoH_v2(destination, source, bytes), "copying from the device failed");
+}
+
+void Device::fillWithZeros(uint64_t address, size_t bytes, cuda::CUstream stream) const {
+  if (bytes == 0)
+    return;
+  enter();
+  cuda->check(cuda->cuMemsetD8Async(address, 0, bytes, stream), "filling with zeros failed");
+}
+
+Wait Device::synchronize(cuda::CUstream stream, const Interrupted &interrupted) const {
+  enter();
+  Clock::time_point start = Clock::now(), nextQuestion = start + askEvery;
+  microseconds pause(0);
+  bool stopped = false;
+  for (;;) {
+    cuda::CUresult result = cuda->cuStreamQuery(stream);
+    if (result != cuda::CUDA_ERROR_NOT_READY) {
+      if (stopped) {
+        // The outcome of what the user gave up on is no longer of interest.
+        cuda->takeReports();
+        return Wait::Stopped;
+      }
+      std::string found = cuda->takeReports();
+      if (!found.empty())
+        throw DeviceError(found);
+      cuda->check(result, "the device stopped the kernel");
+      return Wait::Done;
+    }
+    Clock::time_point now = Clock::now();
+    if (interrupted && !stopped && now >= nextQuestion) {
+      if (interrupted()) {
+        stopped = true;
+        if (!cuda->cancel())
+          return Wait::Stopped;
+      }
+      nextQuestion = now + askEvery;
+    }
+    if (now - start > spinFor) {
+      pause = std::min(longestPause, pause + microseconds(20));
+      std::this_thread::sleep_for(pause);
+    }
+  }
+}
+
+void Device::announce() const {
+  std::call_once(announced, [this] { std::fprintf(stderr, "%s\n", cuda->announcement().c_str()); });
+}
+
+} // namespace girih::runtime

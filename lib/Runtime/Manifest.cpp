@@ -1,0 +1,308 @@
+//===- Manifest.cpp - What a package says about itself
+//-------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JSON to structures. Anything unexpected is an error that names the place; whatever a step refers
+// to is checked to exist, to come earlier and to be of the right kind.
+//
+//===--------------------------------------------------------------------------------------------===//
+#include "girih/Runtime/Manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+namespace girih::runtime {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void damaged(const std::string &what) {
+  throw Error("the manifest is damaged: " + what);
+}
+
+DType readDType(const json &object) {
+  std::string text = object.at("dtype").get<std::string>();
+  if (std::optional<DType> type = parseDType(text))
+    return *type;
+  damaged("unknown dtype \"" + text + "\"");
+}
+
+Parameter readParameter(const json &object) {
+  Parameter parameter;
+  parameter.name = object.at("name").get<std::string>();
+  parameter.dtype = readDType(object);
+  std::string kind = object.at("kind").get<std::string>();
+  if (kind != "array" && kind != "scalar")
+    damaged("parameter " + parameter.name + " is of kind \"" + kind + "\"");
+  parameter.isArray = kind == "array";
+  if (!parameter.isArray) {
+    if (!isInteger(parameter.dtype) && parameter.dtype != DType::F32 &&
+        parameter.dtype != DType::F64)
+      damaged("parameter " + parameter.name + " is a scalar of " + name(parameter.dtype) +
+              "; scalars are integers, f32 or f64");
+    return parameter;
+  }
+  parameter.rank = object.at("rank").get<unsigned>();
+  parameter.contiguous = object.value("contiguous", -1);
+  if (parameter.contiguous < -1 || parameter.contiguous >= static_cast<int>(parameter.rank))
+    damaged("parameter " + parameter.name + " of rank " + std::to_string(parameter.rank) +
+            " has contiguous dimension " + std::to_string(parameter.contiguous));
+  static const std::map<std::string, Access> accesses = {
+      {"in", Access::In}, {"out", Access::Out}, {"inout", Access::InOut}};
+  std::string access = object.at("access").get<std::string>();
+  auto it = accesses.find(access);
+  if (it == accesses.end())
+    damaged("parameter " + parameter.name + " has access \"" + access + "\"");
+  parameter.access = it->second;
+  return parameter;
+}
+
+Kernel readKernel(const json &object) {
+  Kernel kernel;
+  kernel.name = object.at("name").get<std::string>();
+  kernel.block = object.at("block").get<std::array<uint32_t, 3>>();
+  kernel.cluster = object.value("cluster", kernel.cluster);
+  kernel.dynamicSharedBytes = object.value("dynamic_shared_bytes", 0u);
+  kernel.registers = object.value("registers", 0u);
+  kernel.spillBytes = object.value("spill_bytes", 0u);
+  kernel.stackBytes = object.value("stack_bytes", 0u);
+  for (const json &item : object.at("parameters")) {
+    KernelParameter parameter;
+    std::string kind = item.at("kind").get<std::string>();
+    if (kind == "tensor_map") {
+      parameter.kind = KernelParameterKind::TensorMap;
+    } else if (kind == "pointer") {
+      parameter.kind = KernelParameterKind::Pointer;
+    } else if (kind == "scalar") {
+      parameter.kind = KernelParameterKind::Scalar;
+      parameter.dtype = readDType(item);
+    } else {
+      damaged("kernel " + kernel.name + " has a parameter of kind \"" + kind + "\"");
+    }
+    kernel.parameters.push_back(parameter);
+  }
+  return kernel;
+}
+
+const std::map<std::string, StepKind> &stepKinds() {
+  static const std::map<std::string, StepKind> kinds = {{"constant", StepKind::Constant},
+                                                        {"dim", StepKind::Dim},
+                                                        {"stride", StepKind::Stride},
+                                                        {"query", StepKind::Query},
+                                                        {"scalar", StepKind::Scalar},
+                                                        {"require", StepKind::Require},
+                                                        {"tensor_map", StepKind::TensorMap},
+                                                        {"workspace", StepKind::Workspace},
+                                                        {"launch", StepKind::Launch},
+                                                        {"select", StepKind::Select},
+                                                        {"add", StepKind::Add},
+                                                        {"sub", StepKind::Sub},
+                                                        {"mul", StepKind::Mul},
+                                                        {"div", StepKind::Div},
+                                                        {"ceildiv", StepKind::CeilDiv},
+                                                        {"rem", StepKind::Rem},
+                                                        {"min", StepKind::Min},
+                                                        {"max", StepKind::Max},
+                                                        {"eq", StepKind::Eq},
+                                                        {"ne", StepKind::Ne},
+                                                        {"lt", StepKind::Lt},
+                                                        {"le", StepKind::Le},
+                                                        {"gt", StepKind::Gt},
+                                                        {"ge", StepKind::Ge},
+                                                        {"and", StepKind::And},
+                                                        {"or", StepKind::Or}};
+  return kinds;
+}
+
+/// Reads the steps of a plan one after the other; each may refer to those before it.
+class PlanReader {
+public:
+  explicit PlanReader(Manifest &manifest) : manifest(manifest) {}
+
+  void read(const json &object) {
+    Step step;
+    std::string op = object.at("op").get<std::string>();
+    auto kind = stepKinds().find(op);
+    if (kind == stepKinds().end())
+      fail("unknown op \"" + op + "\"");
+    step.kind = kind->second;
+    switch (step.kind) {
+    case StepKind::Constant:
+      step.value = object.at("value").get<int64_t>();
+      break;
+    case StepKind::Dim:
+    case StepKind::Stride:
+      step.parameter = arrayParameter(object);
+      step.dim = object.at("dim").get<unsigned>();
+      if (step.dim >= manifest.parameters[step.parameter].rank)
+        fail("dimension " + std::to_string(step.dim) + " of an array of rank " +
+             std::to_string(manifest.parameters[step.parameter].rank));
+      break;
+    case StepKind::Query:
+      if (std::string what = object.at("what").get<std::string>(); what != "multiprocessor_count")
+        fail("unknown query \"" + what + "\"");
+      break;
+    case StepKind::Scalar:
+      step.parameter = object.at("parameter").get<unsigned>();
+      if (step.parameter >= manifest.parameters.size() ||
+          manifest.parameters[step.parameter].isArray)
+        fail("parameter " + std::to_string(step.parameter) + " is no scalar");
+      break;
+    case StepKind::Require:
+      step.operands = {integer(object.at("cond"))};
+      step.message = object.at("message").get<std::string>();
+      addIntegers(step, object.value("args", json::array()));
+      break;
+    case StepKind::TensorMap:
+      readTensorMap(step, object);
+      break;
+    case StepKind::Workspace:
+      step.operands = {integer(object.at("bytes"))};
+      step.zero = object.value("zero", false);
+      break;
+    case StepKind::Launch:
+      readLaunch(step, object);
+      break;
+    default: {
+      addIntegers(step, object.at("args"));
+      size_t expected = step.kind == StepKind::Select ? 3 : 2;
+      if (step.operands.size() != expected)
+        fail(op + " has " + std::to_string(step.operands.size()) + " operands, expected " +
+             std::to_string(expected));
+    }
+    }
+    manifest.plan.push_back(std::move(step));
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &what) const {
+    damaged("step " + std::to_string(manifest.plan.size()) + " of the plan: " + what);
+  }
+
+  /// The index of an earlier step.
+  unsigned earlier(const json &index) const {
+    auto value = index.get<unsigned>();
+    if (value >= manifest.plan.size())
+      fail("refers to step " + std::to_string(value) + ", which is not an earlier one");
+    return value;
+  }
+
+  bool isFloat(const Step &step) const {
+    return step.kind == StepKind::Scalar && !isInteger(manifest.parameters[step.parameter].dtype);
+  }
+
+  bool isInteger64(const Step &step) const {
+    return step.kind != StepKind::TensorMap && step.kind != StepKind::Workspace &&
+           step.kind != StepKind::Require && step.kind != StepKind::Launch && !isFloat(step);
+  }
+
+  static bool isInteger(DType type) { return runtime::isInteger(type); }
+
+  unsigned integer(const json &index) const {
+    unsigned value = earlier(index);
+    if (!isInteger64(manifest.plan[value]))
+      fail("step " + std::to_string(value) + " is not an integer");
+    return value;
+  }
+
+  void addIntegers(Step &step, const json &indices) const {
+    for (const json &index : indices)
+      step.operands.push_back(integer(index));
+  }
+
+  unsigned arrayParameter(const json &object) const {
+    auto parameter = object.at("array").get<unsigned>();
+    if (parameter >= manifest.parameters.size() || !manifest.parameters[parameter].isArray)
+      fail("parameter " + std::to_string(parameter) + " is no array");
+    return parameter;
+  }
+
+  void readTensorMap(Step &step, const json &object) const {
+    step.parameter = arrayParameter(object);
+    const Parameter &array = manifest.parameters[step.parameter];
+    step.dtype = readDType(object);
+    step.box = object.at("box").get<std::vector<uint32_t>>();
+    step.order = object.at("order").get<std::vector<unsigned>>();
+    step.swizzle = object.value("swizzle", 0u);
+    if (sizeInBytes(step.dtype) != sizeInBytes(array.dtype))
+      fail(std::string("a tensor map of ") + name(step.dtype) + " over an array of " +
+           name(array.dtype));
+    // At most five dimensions: CUDA Driver API, cuTensorMapEncodeTiled.
+    if (array.rank < 1 || array.rank > 5 || step.box.size() != array.rank)
+      fail("a box of " + std::to_string(step.box.size()) + " dimensions over an array of " +
+           std::to_string(array.rank) + ", expected the same number, one to five");
+    std::vector<unsigned> sorted = step.order;
+    std::sort(sorted.begin(), sorted.end());
+    for (unsigned i = 0; i < array.rank; ++i)
+      if (sorted.size() != array.rank || sorted[i] != i)
+        fail("order is no permutation of " + std::to_string(array.rank) + " dimensions");
+    if (step.swizzle != 0 && step.swizzle != 32 && step.swizzle != 64 && step.swizzle != 128)
+      fail("swizzle " + std::to_string(step.swizzle) + ", expected 0, 32, 64 or 128");
+  }
+
+  void readLaunch(Step &step, const json &object) const {
+    step.kernel = object.at("kernel").get<unsigned>();
+    if (step.kernel >= manifest.kernels.size())
+      fail("launches kernel " + std::to_string(step.kernel) + " of " +
+           std::to_string(manifest.kernels.size()));
+    const Kernel &kernel = manifest.kernels[step.kernel];
+    addIntegers(step, object.at("grid"));
+    if (step.operands.size() != 3)
+      fail("the grid has " + std::to_string(step.operands.size()) + " extents, expected 3");
+    const json &arguments = object.at("args");
+    if (arguments.size() != kernel.parameters.size())
+      fail("kernel " + kernel.name + " takes " + std::to_string(kernel.parameters.size()) +
+           " arguments, found " + std::to_string(arguments.size()));
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      unsigned value = earlier(arguments[i]);
+      if (!fits(manifest.plan[value], kernel.parameters[i]))
+        fail("step " + std::to_string(value) + " does not fit argument " + std::to_string(i) +
+             " of kernel " + kernel.name);
+      step.operands.push_back(value);
+    }
+  }
+
+  bool fits(const Step &step, const KernelParameter &parameter) const {
+    switch (parameter.kind) {
+    case KernelParameterKind::TensorMap:
+      return step.kind == StepKind::TensorMap;
+    case KernelParameterKind::Pointer:
+      return step.kind == StepKind::Workspace;
+    case KernelParameterKind::Scalar:
+      break;
+    }
+    if (isInteger(parameter.dtype))
+      return isInteger64(step);
+    return isFloat(step) && manifest.parameters[step.parameter].dtype == parameter.dtype;
+  }
+
+  Manifest &manifest;
+};
+
+} // namespace
+
+Manifest Manifest::parse(std::string_view text) {
+  Manifest manifest;
+  try {
+    json root = json::parse(text);
+    if (int64_t schema = root.at("schema").get<int64_t>(); schema != 1)
+      throw Error("the manifest has schema " + std::to_string(schema) +
+                  ", this runtime reads schema 1; use the runtime that the package was made with");
+    manifest.name = root.at("name").get<std::string>();
+    manifest.arch = root.at("arch").get<std::string>();
+    for (const json &item : root.at("parameters"))
+      manifest.parameters.push_back(readParameter(item));
+    for (const json &item : root.at("kernels"))
+      manifest.kernels.push_back(readKernel(item));
+    PlanReader reader(manifest);
+    for (const json &item : root.at("plan"))
+      reader.read(item);
+  } catch (const json::exception &error) {
+    damaged(error.what());
+  }
+  return manifest;
+}
+
+} // namespace girih::runtime

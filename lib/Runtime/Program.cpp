@@ -1,0 +1,95 @@
+//===- Program.cpp - A package, ready to be called
+//-----------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------===//
+#include "girih/Runtime/Program.h"
+
+#include "CheckArguments.h"
+#include "HostPlan.h"
+
+#include "girih/Image/Image.h"
+
+namespace girih::runtime {
+
+Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
+  // Errors of the image library become the runtime's own, so that users catch one family.
+  try {
+    contents = Manifest::parse(image::requireSection(bytes, image::manifestSection));
+    std::vector<image::Source> places;
+    for (const Source &source : sources)
+      places.push_back({source.name, source.file, source.firstLine});
+    image = image::setSources(bytes, places);
+  } catch (const image::Error &error) {
+    throw Error(error.what());
+  }
+  // The only architecture so far; a driver would answer with a code.
+  if (contents.arch != "sm_90a")
+    throw Error(contents.name + " was compiled for " + contents.arch +
+                ", this runtime launches kernels for sm_90a");
+}
+
+Program::~Program() {
+  if (!module)
+    return;
+  const Driver &driver = loadedOn->driver();
+  // What fails here is a consequence of an earlier error that has been reported.
+  try {
+    loadedOn->enter();
+    driver.cuModuleUnload(module);
+  } catch (const Error &) {
+  }
+}
+
+void Program::load(Device &device) {
+  std::lock_guard<std::mutex> lock(loading);
+  if (!functions.empty()) {
+    if (loadedOn != &device)
+      throw Error(contents.name + " is loaded on another device");
+    return;
+  }
+  const Driver &driver = device.driver();
+  if (!module)
+    driver.check(driver.cuModuleLoadData(&module, image.data()),
+                 contents.name + " cannot be loaded on " + driver.deviceName());
+  loadedOn = &device;
+  std::vector<cuda::CUfunction> found;
+  for (const Kernel &kernel : contents.kernels) {
+    cuda::CUfunction function = nullptr;
+    driver.check(driver.cuModuleGetFunction(&function, module, kernel.name.c_str()),
+                 "the image of " + contents.name + " has no kernel " + kernel.name);
+    // More than 48 KiB must be asked for (CUDA C++ Programming Guide, "Shared Memory", 9.0).
+    driver.check(driver.cuFuncSetAttribute(function,
+                                           cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                           kernel.dynamicSharedBytes),
+                 kernel.name + " cannot have " + std::to_string(kernel.dynamicSharedBytes) +
+                     " bytes of shared memory");
+    // Clusters of more than eight CTAs are not portable and must be allowed (the same guide,
+    // "Thread Block Clusters").
+    if (kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 8)
+      driver.check(driver.cuFuncSetAttribute(
+                       function, cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                   kernel.name + " cannot have a cluster of more than 8 CTAs");
+    found.push_back(function);
+  }
+  functions = std::move(found);
+}
+
+Wait Program::launch(Device &device, const std::vector<Argument> &arguments, cuda::CUstream stream,
+                     const Interrupted &interrupted) {
+  checkArguments(contents, arguments);
+  device.announce();
+  device.enter();
+  load(device);
+  HostPlan plan(contents, arguments, device, functions, stream);
+  if (!device.driver().isEmulated()) {
+    plan.run();
+    return Wait::Done;
+  }
+  std::lock_guard<std::mutex> lock(device.launchMutex());
+  plan.run();
+  return device.synchronize(stream, interrupted);
+}
+
+} // namespace girih::runtime
