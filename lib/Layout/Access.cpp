@@ -43,8 +43,8 @@ struct Threads {
   int32_t lanes, warps, warpgroups;
 
   explicit Threads(const Layout &layout)
-      : lanes(layout.size(Dim::Lane)), warps(layout.size(Dim::Warp)),
-        warpgroups(layout.size(Dim::Warpgroup)) {}
+      : lanes(layout.inSize(Dim::Lane)), warps(layout.inSize(Dim::Warp)),
+        warpgroups(layout.inSize(Dim::Warpgroup)) {}
 
   /// fn(thread) with lane, warp and warpgroup set; stops when it answers false, and then answers
   /// false.
@@ -68,7 +68,7 @@ std::optional<std::string> checkOperands(const Layout &registers, const Layout &
     return "the tile in registers does not match the buffer: " + *error;
   if (registers.hasPadding())
     return "some registers hold no element";
-  if (registers.size(Dim::Offset) > 1 || buffer.inDims() != std::vector<Dim>{Dim::Offset})
+  if (registers.inSize(Dim::Offset) > 1 || buffer.inDims() != std::vector<Dim>{Dim::Offset})
     return "an access is between a register layout and a shared-memory layout";
   if (std::optional<std::string> error = buffer.tileError(buffer.rows(), buffer.cols()))
     return "the buffer does not hold the tile: " + *error;
@@ -164,7 +164,7 @@ bool isContiguous(const Layout &registers, const Offsets &offsets, const Threads
   return threads.all([&](const Point &thread) {
     Point slot = thread;
     int32_t first = 0;
-    for (int32_t r = 0; r < registers.size(Dim::Register); ++r) {
+    for (int32_t r = 0; r < registers.inSize(Dim::Register); ++r) {
       slot[Dim::Register] = r;
       int32_t offset = offsets.of(registers.apply(slot));
       if (r % vector == 0)
@@ -201,7 +201,7 @@ bool linesAreContiguous(const Matrices &matrices, const Offsets &offsets, const 
   return threads.all([&](const Point &thread) {
     if (thread[Dim::Lane] >= 8)
       return true;
-    for (int32_t matrix = 0; matrix < matrices.places.size(Dim::Register); ++matrix) {
+    for (int32_t matrix = 0; matrix < matrices.places.inSize(Dim::Register); ++matrix) {
       Point element = matrices.lineOf(matrix, thread[Dim::Lane], thread);
       int32_t first = offsets.of(element);
       for (int32_t i = 0; i < matrices.width; ++i, ++element[along])
@@ -222,7 +222,7 @@ Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
   Threads threads(registers);
   int32_t vector = 1;
   for (int32_t wider = 2; wider * elementBytes <= kMaxAccessBytes && wider <= maxVector &&
-                          registers.size(Dim::Register) % wider == 0 &&
+                          registers.inSize(Dim::Register) % wider == 0 &&
                           isContiguous(registers, offsets, threads, wider);
        wider *= 2)
     vector = wider;
@@ -230,7 +230,7 @@ Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
     thread[Dim::Register] = access * vector;
     return offsets.of(registers.apply(thread));
   };
-  int32_t count = registers.size(Dim::Register) / vector;
+  int32_t count = registers.inSize(Dim::Register) / vector;
   Result<AddressPlan> plan = planAddresses(threads, count, atomMask(buffer), offsetOf);
   if (!plan)
     return LayoutError{plan.error()};

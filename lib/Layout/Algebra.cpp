@@ -13,7 +13,7 @@ namespace {
 std::vector<InDim> insOf(const Layout &layout) {
   std::vector<InDim> ins;
   for (Dim dim : layout.inDims())
-    ins.push_back({dim, layout.size(dim)});
+    ins.push_back({dim, layout.inSize(dim)});
   return ins;
 }
 
@@ -32,10 +32,10 @@ Result<Layout> compose(const Layout &outer, const Layout &inner) {
       return LayoutError{"the outer layout has indices of '" + std::string(nameOf(dim)) +
                          "', which the inner one does not lead to"};
   for (Dim dim : inner.outDims())
-    if (inner.reach(dim) > outer.size(dim))
+    if (inner.reach(dim) > outer.inSize(dim))
       return LayoutError{"the inner layout reaches " + std::string(nameOf(dim)) + " " +
                          std::to_string(inner.reach(dim) - 1) + ", but the outer one has " +
-                         std::to_string(outer.size(dim))};
+                         std::to_string(outer.inSize(dim))};
   return fitLayout(insOf(inner), outer.outDims(),
                    [&](const Point &slot) { return outer.apply(inner.apply(slot)); });
 }
@@ -74,44 +74,53 @@ Result<Layout> invert(const Layout &layout) {
 Result<Layout> divide(const Layout &layout, const Layout &atom) {
   if (layout.outDims() != atom.outDims())
     return LayoutError{"the layout and the atom lead to different dimensions"};
-  for (Dim dim : kAllDims)
-    if (layout.size(dim) % atom.size(dim) != 0)
-      return LayoutError{"the layout has " + std::to_string(layout.size(dim)) + " of '" +
-                         std::string(nameOf(dim)) + "', which is no multiple of the atom's " +
-                         std::to_string(atom.size(dim))};
+  auto indivisible = [](Dim dim, int32_t whole, int32_t part) {
+    return LayoutError{"the layout has " + std::to_string(whole) + " of '" +
+                       std::string(nameOf(dim)) + "', which is no multiple of the atom's " +
+                       std::to_string(part)};
+  };
   std::vector<InDim> ins;
-  for (Dim dim : layout.inDims())
-    ins.push_back({dim, layout.size(dim) / atom.size(dim)});
+  for (Dim dim : kAllDims) {
+    if (layout.inSize(dim) % atom.inSize(dim) != 0)
+      return indivisible(dim, layout.inSize(dim), atom.inSize(dim));
+    ins.push_back({dim, layout.inSize(dim) / atom.inSize(dim)});
+  }
   std::vector<int32_t> shape;
-  for (Dim dim : layout.outDims())
-    shape.push_back(layout.size(dim) / atom.size(dim));
+  for (Dim dim : layout.outDims()) {
+    if (layout.outSize(dim) % atom.outSize(dim) != 0)
+      return indivisible(dim, layout.outSize(dim), atom.outSize(dim));
+    shape.push_back(layout.outSize(dim) / atom.outSize(dim));
+  }
 
   auto quotient = [&](const Point &count) {
     Point slot = count;
     for (Dim dim : layout.inDims())
-      slot[dim] *= atom.size(dim);
+      slot[dim] *= atom.inSize(dim);
     Point element = layout.apply(slot);
     for (Dim dim : layout.outDims())
-      element[dim] /= atom.size(dim);
+      element[dim] /= atom.outSize(dim);
     return element;
   };
+  // The first atom is looked at by itself: a slot of it that differs says more than one of a later
+  // atom.
   std::string error;
-  detail::forEachSlot(layout.spec(), [&](const Point &slot, const Point &element) {
-    if (!error.empty())
-      return;
-    Point low, high;
-    for (Dim dim : layout.inDims()) {
-      low[dim] = slot[dim] % atom.size(dim);
-      high[dim] = slot[dim] / atom.size(dim);
-    }
-    Point expected = quotient(high);
-    for (Dim dim : layout.outDims())
-      expected[dim] *= atom.size(dim);
-    expected = detail::sumOf(expected, atom.apply(low));
-    if (!(expected == element))
-      error = describeSlot(layout, slot) + " holds " + pointText(element, layout.outDims()) +
-              ", the atom asks for " + pointText(expected, layout.outDims()) + " there";
-  });
+  for (bool first : {true, false})
+    detail::forEachSlot(layout.spec(), [&](const Point &slot, const Point &element) {
+      Point low, high;
+      for (Dim dim : layout.inDims()) {
+        low[dim] = slot[dim] % atom.inSize(dim);
+        high[dim] = slot[dim] / atom.inSize(dim);
+      }
+      if (!error.empty() || first != (high == Point()))
+        return;
+      Point expected = quotient(high);
+      for (Dim dim : layout.outDims())
+        expected[dim] *= atom.outSize(dim);
+      expected = detail::sumOf(expected, atom.apply(low));
+      if (!(expected == element))
+        error = describeSlot(layout, slot) + " holds " + pointText(element, layout.outDims()) +
+                ", the atom asks for " + pointText(expected, layout.outDims()) + " there";
+    });
   if (!error.empty())
     return LayoutError{error};
   return fitLayout(ins, layout.outDims(), quotient, shape);
@@ -124,14 +133,14 @@ Result<Slice> slice(const Layout &layout, Dim axis, int32_t begin, int32_t end) 
   size_t coordinate = static_cast<size_t>(axisAt - layout.outDims().begin());
   std::string range =
       std::string(nameOf(axis)) + "s [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
-  if (begin < 0 || begin >= end || end > layout.size(axis))
-    return LayoutError{range + " are no part of the " + std::to_string(layout.size(axis)) + " " +
+  if (begin < 0 || begin >= end || end > layout.outSize(axis))
+    return LayoutError{range + " are no part of the " + std::to_string(layout.outSize(axis)) + " " +
                        std::string(nameOf(axis)) + "s of the layout"};
 
   LayoutSpec spec = detail::toCounters(layout.spec());
   spec.shape = layout.shape();
   spec.shape[coordinate] = end - begin;
-  Dim dim = layout.size(Dim::Offset) > 1 ? Dim::Offset : Dim::Register;
+  Dim dim = layout.inSize(Dim::Offset) > 1 ? Dim::Offset : Dim::Register;
   // The counters along the axis, the widest step first. Each is fixed or cut; the cut ends it.
   std::vector<size_t> counters;
   for (size_t i = 0; i < spec.repeats.size(); ++i)
@@ -147,7 +156,7 @@ Result<Slice> slice(const Layout &layout, Dim axis, int32_t begin, int32_t end) 
   int32_t low = begin, high = end;
   int32_t below = layout.reach(axis); // what the counters that are left span
   for (size_t i : counters) {
-    bool whole = low == 0 && (high == below || end == layout.size(axis));
+    bool whole = low == 0 && (high == below || end == layout.outSize(axis));
     if (whole)
       break;
     Repeat &counter = spec.repeats[i];
@@ -158,7 +167,7 @@ Result<Slice> slice(const Layout &layout, Dim axis, int32_t begin, int32_t end) 
                          "s alone: every " + std::to_string(step) + " " +
                          std::string(nameOf(axis)) + "s the " + std::string(nameOf(counter.dim)) +
                          " changes"};
-    bool endsWhole = high % step == 0 || end == layout.size(axis);
+    bool endsWhole = high % step == 0 || end == layout.outSize(axis);
     if (low % step == 0 && endsWhole) {
       first[i] = low / step;
       counter.extent = (high + step - 1) / step - first[i];
@@ -174,7 +183,7 @@ Result<Slice> slice(const Layout &layout, Dim axis, int32_t begin, int32_t end) 
     low -= first[i] * step;
     high -= first[i] * step;
   }
-  if (low != 0 || (high != below && end != layout.size(axis)))
+  if (low != 0 || (high != below && end != layout.outSize(axis)))
     return LayoutError{range + " cut through the atom of the layout"};
 
   Slice result{layout, dim, {}};

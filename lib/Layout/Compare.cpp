@@ -70,10 +70,10 @@ ConversionKind kindOf(const Point &from, const Point &to) {
 } // namespace
 
 std::string describeSlot(const Layout &layout, const Point &slot) {
-  if (layout.size(Dim::Offset) > 1)
+  if (layout.inSize(Dim::Offset) > 1)
     return "offset " + std::to_string(slot[Dim::Offset]);
   std::string text;
-  if (layout.size(Dim::Warpgroup) > 1)
+  if (layout.inSize(Dim::Warpgroup) > 1)
     text = "warpgroup " + std::to_string(slot[Dim::Warpgroup]) + " ";
   return text + "warp " + std::to_string(slot[Dim::Warp]) + " lane " +
          std::to_string(slot[Dim::Lane]) + " register " + std::to_string(slot[Dim::Register]);
@@ -108,7 +108,7 @@ std::optional<std::string> firstConflict(const Layout &left, const Layout &right
 Result<Conversion> convert(const Layout &from, const Layout &to) {
   if (std::optional<std::string> conflict = shapeConflict(from, to))
     return LayoutError{*conflict};
-  if (from.size(Dim::Offset) > 1 || to.size(Dim::Offset) > 1)
+  if (from.inSize(Dim::Offset) > 1 || to.inSize(Dim::Offset) > 1)
     return LayoutError{
         "a conversion is between register layouts; an offset is a place in shared memory"};
   SlotsByElement sources(from);

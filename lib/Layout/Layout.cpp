@@ -30,8 +30,6 @@ std::string checkParts(const LayoutSpec &spec) {
     if (std::count(spec.outDims.begin(), spec.outDims.end(), spec.outDims[i]) > 1)
       return "out dimension " + quoted(spec.outDims[i]) + " is named twice";
   auto check = [&](Dim dim, const std::vector<int32_t> &vector) -> std::string {
-    if (std::count(spec.outDims.begin(), spec.outDims.end(), dim))
-      return quoted(dim) + " stands on both sides of the layout";
     if (vector.size() != spec.outDims.size())
       return "a vector of " + quoted(dim) + " has " + std::to_string(vector.size()) +
              " coordinates, expected " + std::to_string(spec.outDims.size());
@@ -177,12 +175,13 @@ Result<Layout> Layout::create(const LayoutSpec &spec) {
     return LayoutError{error};
   Layout layout;
   layout.parts = detail::canonical(spec);
-  layout.sizes.at.fill(1);
+  layout.inSizes.at.fill(1);
+  layout.outSizes.at.fill(1);
   layout.box.at.fill(1);
   for (const Base &base : layout.parts.bases)
-    layout.sizes[base.dim] *= 2;
+    layout.inSizes[base.dim] *= 2;
   for (const Repeat &repeat : layout.parts.repeats)
-    layout.sizes[repeat.dim] *= repeat.extent;
+    layout.inSizes[repeat.dim] *= repeat.extent;
 
   for (size_t i = 0; i < layout.parts.outDims.size(); ++i)
     layout.box[layout.parts.outDims[i]] = reachOf(layout.parts, i);
@@ -191,7 +190,7 @@ Result<Layout> Layout::create(const LayoutSpec &spec) {
       layout.parts.shape.push_back(layout.box[dim]);
   int64_t elements = 1;
   for (size_t i = 0; i < layout.parts.outDims.size() && elements <= kMaxElements; ++i) {
-    layout.sizes[layout.parts.outDims[i]] = layout.parts.shape[i];
+    layout.outSizes[layout.parts.outDims[i]] = layout.parts.shape[i];
     elements *= layout.parts.shape[i];
   }
   if (elements > kMaxElements)
@@ -217,14 +216,14 @@ Result<Layout> Layout::create(const LayoutSpec &spec) {
 int64_t Layout::numSlots() const {
   int64_t slots = 1;
   for (Dim dim : inDims())
-    slots *= sizes[dim];
+    slots *= inSizes[dim];
   return slots;
 }
 
 std::vector<Dim> Layout::inDims() const {
   std::vector<Dim> dims;
   for (Dim dim : kAllDims)
-    if (sizes[dim] > 1 && !std::count(parts.outDims.begin(), parts.outDims.end(), dim))
+    if (inSizes[dim] > 1)
       dims.push_back(dim);
   return dims;
 }

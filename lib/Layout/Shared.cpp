@@ -91,7 +91,7 @@ Result<Layout> coreMatrixBuffer(int32_t rows, int32_t cols, int32_t elementBytes
 }
 
 int64_t sharedBytes(const Layout &buffer, int32_t elementBytes) {
-  return int64_t(buffer.size(Dim::Offset)) * elementBytes;
+  return int64_t(buffer.inSize(Dim::Offset)) * elementBytes;
 }
 
 } // namespace girih

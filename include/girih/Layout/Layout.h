@@ -110,10 +110,10 @@ struct LayoutSpec {
 ///     repeat {register: [0,8] x 22, warpgroup: [64,0] x 3}
 class Layout {
 public:
-  /// Checks and builds. Refused, with a reason: a dimension on both sides, a vector of the wrong
-  /// length, negative numbers, more than 32 lanes or 4 warps, more than 2^22 slots. A map that
-  /// misses elements of its shape is a layout (that of one register's elements, say), but not of a
-  /// tile: see isSurjective() and tileError().
+  /// Checks and builds. Refused, with a reason: an out dimension named twice, a vector of the
+  /// wrong length, negative numbers, more than 32 lanes or 4 warps, more than 2^22 slots. A map
+  /// that misses elements of its shape is a layout (that of one register's elements, say), but not
+  /// of a tile: see isSurjective() and tileError().
   static Result<Layout> create(const LayoutSpec &spec);
   /// Reads the text form. The reason of a refusal says what was expected and what was found, with
   /// the column.
@@ -126,12 +126,16 @@ public:
   const std::vector<Dim> &outDims() const { return parts.outDims; }
   /// The element extents, in the order of outDims().
   const std::vector<int32_t> &shape() const { return parts.shape; }
-  /// Extent of an out dimension, or number of indices of an in dimension; 1 for one that the layout
-  /// does not have.
-  int32_t size(Dim dim) const { return sizes[dim]; }
-  int32_t rows() const { return size(Dim::Row); }
-  int32_t cols() const { return size(Dim::Col); }
-  /// How far the map reaches along an out dimension, padding included; equal to size() without
+  /// Number of indices of an in dimension; 1 for one that the layout does not have.
+  int32_t inSize(Dim dim) const { return inSizes[dim]; }
+  /// Extent of an out dimension; 1 for one that the layout does not have.
+  int32_t outSize(Dim dim) const { return outSizes[dim]; }
+  /// Whichever of the two applies, for layouts that have a dimension on one side only (all but
+  /// those that lead from lanes to lanes, say).
+  int32_t size(Dim dim) const { return outSizes[dim] > 1 ? outSizes[dim] : inSizes[dim]; }
+  int32_t rows() const { return outSizes[Dim::Row]; }
+  int32_t cols() const { return outSizes[Dim::Col]; }
+  /// How far the map reaches along an out dimension, padding included; equal to outSize() without
   /// padding.
   int32_t reach(Dim dim) const { return box[dim]; }
   /// Number of places: the product of the sizes of the in dimensions.
@@ -162,7 +166,7 @@ public:
 private:
   Layout() = default;
   LayoutSpec parts;
-  Point sizes, box;
+  Point inSizes, outSizes, box;
   int64_t missing = -1; // row-major index of the first element that sits nowhere
   bool injective = false, padding = false;
 };
