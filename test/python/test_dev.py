@@ -76,6 +76,8 @@ def test_help_names_every_verb(checkout):
     assert done.returncode == 0
     described = [line.split()[1] for line in done.stdout.splitlines()]
     assert described == VERBS
+    documentation = (ROOT / "docs/Development.md").read_text()
+    assert [verb for verb in VERBS[:-1] if f"./dev {verb}" not in documentation] == []
 
 
 def test_unknown_verb(checkout):
@@ -303,6 +305,20 @@ def test_the_definitions_looked_for_are_those_of_debians_libraries(dev_modules):
     ]
     for prefix in binaries.LLVM_DEFINITIONS:
         assert any(symbol.startswith(prefix) for symbol in defined), prefix
+
+
+def test_a_file_without_assertions_is_found(dev_modules, tmp_path):
+    import binaries
+
+    file = ROOT / "lib/Layout/Layout.cpp"
+    entries = [
+        {"file": str(file), "command": f"clang++-22 -O2 -DNDEBUG -c {file}"},
+        {"file": str(file), "command": f"clang++-22 -O2 -DNDEBUGGER -c {file}"},
+        {"file": "/usr/src/other.cpp", "command": "clang++-22 -DNDEBUG -c /usr/src/other.cpp"},
+    ]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    (problem,) = binaries.disabled_assertions(tmp_path)
+    assert problem == f"{file}: compiled with -DNDEBUG, but tests need assertions"
 
 
 # ---- The test runner ----

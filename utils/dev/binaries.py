@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of what we built: LLVM and MLIR come as shared libraries, and only where the compiler is.
+"""Checks of what we built: assertions are on; LLVM and MLIR are shared libraries, and only where the compiler is.
 
 Two copies of LLVM in a process register the same options and type ids twice and fail in ways that are hard to read, so
 no program or library of ours may carry one. The runtime, the driver library and the Python extension live in users'
 processes beside other compilers and must not bring LLVM at all.
 """
 
+import json
 import re
 import subprocess
 from pathlib import Path
 
-from checks import Check
+from checks import ROOT, Check
 
 LLVM_BIN = Path("/usr/lib/llvm-22/bin")
 # Functions that are defined once in LLVM's or MLIR's own libraries, never inline in a header: whoever defines one
@@ -85,10 +86,25 @@ def built_files(build: Path) -> list[Path]:
     return sorted(f for f in unique if is_elf(f))
 
 
+def disabled_assertions(build: Path) -> list[str]:
+    """Files of ours that are compiled without assertions, which the tests count on."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    return [
+        f"{entry['file']}: compiled with -DNDEBUG, but tests need assertions"
+        for entry in commands
+        if Path(entry["file"]).is_relative_to(ROOT)
+        and not Path(entry["file"]).is_relative_to(build)
+        and not Path(entry["file"]).is_relative_to(ROOT / ".venv")
+        and re.search(r"\s-DNDEBUG\b", entry["command"])
+    ]
+
+
 def binary_checks(build: Path) -> list[Check]:
     files = built_files(build)
+    assertions = Check("assertions are on", lambda: disabled_assertions(build))
     alone = [f for f in files if ".so" in f.name or f.name == "girih-emu"]
     return [
+        assertions,
         Check(
             "no static copy of LLVM",
             lambda: [problem for file in files for problem in static_copy_problems(file)],
