@@ -1,5 +1,4 @@
-//===- CudaDriver.h - The part of the CUDA driver's binary interface that girih uses
-//-----------===//
+//===- CudaDriver.h - The part of the CUDA driver's binary interface that girih uses ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -224,7 +223,7 @@ struct alignas(128) CUtensorMap {
   uint64_t opaque[16];
 };
 
-union CUlaunchAttributeValue {
+union alignas(8) CUlaunchAttributeValue {
   char pad[64];
   struct {
     unsigned x, y, z;
@@ -246,6 +245,7 @@ struct CUlaunchConfig {
   unsigned numAttrs;
 };
 
+#ifndef GIRIH_CUDA_DRIVER_TYPES_ONLY // for a file that includes <cuda.h> as well
 extern "C" {
 CUresult cuInit(unsigned flags);
 CUresult cuDriverGetVersion(int *version);
@@ -362,6 +362,7 @@ CUresult girihEmulatorSetOption(const char *name, const char *value);
 /// from any thread.
 void girihEmulatorCancel();
 }
+#endif // GIRIH_CUDA_DRIVER_TYPES_ONLY
 
 } // namespace girih::cuda
 
