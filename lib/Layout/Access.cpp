@@ -21,20 +21,17 @@ constexpr int32_t kMaxAccessBytes = 16;
 /// The offset of every element of a buffer.
 class Offsets {
 public:
-  explicit Offsets(const Layout &buffer)
-      : buffer(buffer), table(static_cast<size_t>(detail::numElements(buffer)), 0) {
+  explicit Offsets(const Layout &buffer) : numbering(buffer), table(numbering.count(), 0) {
     detail::forEachSlot(buffer.spec(), [&](const Point &slot, const Point &element) {
-      if (buffer.contains(element))
-        table[static_cast<size_t>(detail::linearIndex(buffer, element))] = slot[Dim::Offset];
+      if (numbering.contains(element))
+        table[numbering.of(element)] = slot[Dim::Offset];
     });
   }
 
-  int32_t of(const Point &element) const {
-    return table[static_cast<size_t>(detail::linearIndex(buffer, element))];
-  }
+  int32_t of(const Point &element) const { return table[numbering.of(element)]; }
 
 private:
-  const Layout &buffer;
+  detail::Numbering numbering;
   std::vector<int32_t> table;
 };
 
@@ -157,24 +154,43 @@ AccessCost costOf(const Threads &threads, int32_t count, int32_t bytes, int32_t 
   return cost;
 }
 
-/// Whether registers [i*vector, (i+1)*vector) of every thread are consecutive and aligned in the
-/// buffer, for all i.
-bool isContiguous(const Layout &registers, const Offsets &offsets, const Threads &threads,
-                  int32_t vector) {
-  return threads.all([&](const Point &thread) {
-    Point slot = thread;
+/// The offset of every register of every thread.
+class RegisterOffsets {
+public:
+  RegisterOffsets(const Layout &registers, const Offsets &offsets)
+      : perThread(registers.inSize(Dim::Register)), threads(registers),
+        table(static_cast<size_t>(registers.numSlots())) {
+    detail::forEachSlot(registers.spec(), [&](const Point &slot, const Point &element) {
+      table[number(slot, slot[Dim::Register])] = offsets.of(element);
+    });
+  }
+
+  int32_t of(const Point &thread, int32_t reg) const { return table[number(thread, reg)]; }
+
+  /// Whether registers [i*vector, (i+1)*vector) of every thread are consecutive and aligned in the
+  /// buffer, for all i.
+  bool areContiguous(int32_t vector) const {
     int32_t first = 0;
-    for (int32_t r = 0; r < registers.inSize(Dim::Register); ++r) {
-      slot[Dim::Register] = r;
-      int32_t offset = offsets.of(registers.apply(slot));
-      if (r % vector == 0)
-        first = offset;
-      if (first % vector != 0 || offset != first + r % vector)
+    for (size_t i = 0; i < table.size(); ++i) {
+      int32_t within = static_cast<int32_t>(i) % vector;
+      if (within == 0)
+        first = table[i];
+      if (first % vector != 0 || table[i] != first + within)
         return false;
     }
     return true;
-  });
-}
+  }
+
+private:
+  size_t number(const Point &thread, int32_t reg) const {
+    int32_t warp = thread[Dim::Warpgroup] * threads.warps + thread[Dim::Warp];
+    return static_cast<size_t>((warp * threads.lanes + thread[Dim::Lane]) * perThread + reg);
+  }
+
+  int32_t perThread;
+  Threads threads;
+  std::vector<int32_t> table;
+};
 
 /// The 8x8 matrices of a fragment, in the order of its registers, and how their lines lie in a
 /// buffer.
@@ -218,17 +234,16 @@ Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
                                   int32_t elementBytes, int32_t maxVector) {
   if (std::optional<std::string> error = checkOperands(registers, buffer, elementBytes))
     return LayoutError{*error};
-  Offsets offsets(buffer);
+  RegisterOffsets offsets(registers, Offsets(buffer));
   Threads threads(registers);
   int32_t vector = 1;
-  for (int32_t wider = 2; wider * elementBytes <= kMaxAccessBytes && wider <= maxVector &&
-                          registers.inSize(Dim::Register) % wider == 0 &&
-                          isContiguous(registers, offsets, threads, wider);
+  for (int32_t wider = 2;
+       wider * elementBytes <= kMaxAccessBytes && wider <= maxVector &&
+       registers.inSize(Dim::Register) % wider == 0 && offsets.areContiguous(wider);
        wider *= 2)
     vector = wider;
-  auto offsetOf = [&](int32_t access, Point thread) {
-    thread[Dim::Register] = access * vector;
-    return offsets.of(registers.apply(thread));
+  auto offsetOf = [&](int32_t access, const Point &thread) {
+    return offsets.of(thread, access * vector);
   };
   int32_t count = registers.inSize(Dim::Register) / vector;
   Result<AddressPlan> plan = planAddresses(threads, count, atomMask(buffer), offsetOf);

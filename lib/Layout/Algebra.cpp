@@ -101,26 +101,27 @@ Result<Layout> divide(const Layout &layout, const Layout &atom) {
       element[dim] /= atom.outSize(dim);
     return element;
   };
-  // The first atom is looked at by itself: a slot of it that differs says more than one of a later
-  // atom.
+  // Atom by atom, from the first: a slot of that one says more than one of a later atom.
+  LayoutSpec counting;
+  for (const InDim &in : ins)
+    counting.repeats.push_back({in.dim, {0, 0}, in.extent});
   std::string error;
-  for (bool first : {true, false})
-    detail::forEachSlot(layout.spec(), [&](const Point &slot, const Point &element) {
-      Point low, high;
-      for (Dim dim : layout.inDims()) {
-        low[dim] = slot[dim] % atom.inSize(dim);
-        high[dim] = slot[dim] / atom.inSize(dim);
-      }
-      if (!error.empty() || first != (high == Point()))
-        return;
-      Point expected = quotient(high);
-      for (Dim dim : layout.outDims())
-        expected[dim] *= atom.outSize(dim);
-      expected = detail::sumOf(expected, atom.apply(low));
-      if (!(expected == element))
-        error = describeSlot(layout, slot) + " holds " + pointText(element, layout.outDims()) +
+  detail::forEachSlot(counting, [&](const Point &count, const Point &) {
+    if (!error.empty())
+      return;
+    Point place = quotient(count);
+    for (Dim dim : layout.outDims())
+      place[dim] *= atom.outSize(dim);
+    detail::forEachSlot(atom.spec(), [&](const Point &inside, const Point &element) {
+      Point slot = inside, expected = detail::sumOf(place, element);
+      for (Dim dim : layout.inDims())
+        slot[dim] += count[dim] * atom.inSize(dim);
+      Point found = layout.apply(slot);
+      if (error.empty() && !(expected == found))
+        error = describeSlot(layout, slot) + " holds " + pointText(found, layout.outDims()) +
                 ", the atom asks for " + pointText(expected, layout.outDims()) + " there";
     });
+  });
   if (!error.empty())
     return LayoutError{error};
   return fitLayout(ins, layout.outDims(), quotient, shape);

@@ -16,19 +16,20 @@ struct SlotsByElement {
   std::vector<Point> slots;
   std::vector<size_t> start;
 
-  explicit SlotsByElement(const Layout &layout)
-      : start(static_cast<size_t>(detail::numElements(layout)) + 1, 0) {
+  explicit SlotsByElement(const Layout &layout) {
+    detail::Numbering numbering(layout);
+    start.resize(numbering.count() + 1, 0);
     detail::forEachSlot(layout.spec(), [&](const Point &, const Point &element) {
-      if (layout.contains(element))
-        ++start[static_cast<size_t>(detail::linearIndex(layout, element)) + 1];
+      if (numbering.contains(element))
+        ++start[numbering.of(element) + 1];
     });
     for (size_t i = 1; i < start.size(); ++i)
       start[i] += start[i - 1];
     slots.resize(start.back());
     std::vector<size_t> next(start.begin(), start.end() - 1);
     detail::forEachSlot(layout.spec(), [&](const Point &slot, const Point &element) {
-      if (layout.contains(element))
-        slots[next[static_cast<size_t>(detail::linearIndex(layout, element))]++] = slot;
+      if (numbering.contains(element))
+        slots[next[numbering.of(element)]++] = slot;
     });
   }
 };
@@ -111,13 +112,16 @@ Result<Conversion> convert(const Layout &from, const Layout &to) {
   if (from.inSize(Dim::Offset) > 1 || to.inSize(Dim::Offset) > 1)
     return LayoutError{
         "a conversion is between register layouts; an offset is a place in shared memory"};
-  SlotsByElement sources(from);
   Conversion result{ConversionKind::None, 0, "every element is where it is needed"};
+  if (from == to)
+    return result;
+  SlotsByElement sources(from);
+  detail::Numbering numbering(to);
   std::string error;
   detail::forEachSlot(to.spec(), [&](const Point &slot, const Point &element) {
-    if (!to.contains(element))
+    if (!numbering.contains(element))
       return;
-    size_t index = static_cast<size_t>(detail::linearIndex(to, element));
+    size_t index = numbering.of(element);
     size_t begin = sources.start[index], end = sources.start[index + 1];
     if (begin == end) {
       if (error.empty())

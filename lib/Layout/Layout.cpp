@@ -139,33 +139,38 @@ std::optional<Dim> dimNamed(std::string_view name) {
 
 namespace detail {
 
-std::vector<DimTable> tabulate(const LayoutSpec &spec) {
-  std::vector<DimTable> tables;
+std::vector<Digit> digitsOf(const LayoutSpec &spec) {
+  std::vector<Digit> digits;
   for (Dim dim : kAllDims) {
-    DimTable table{dim, {Point()}, {Point()}};
+    int32_t stride = 1;
+    auto push = [&](Digit digit) {
+      int32_t extent = static_cast<int32_t>(digit.flip.size());
+      if (extent > 1)
+        digits.push_back(std::move(digit));
+      stride *= extent;
+    };
+    Digit atom{dim, 1, {Point()}, {}};
     for (const Base &base : spec.bases) {
       if (base.dim != dim)
         continue;
       Point to = toPoint(spec.outDims, base.to);
-      size_t half = table.flip.size();
+      size_t half = atom.flip.size();
       for (size_t i = 0; i < half; ++i)
-        table.flip.push_back(xorOf(table.flip[i], to));
+        atom.flip.push_back(xorOf(atom.flip[i], to));
     }
-    table.add.resize(table.flip.size());
+    atom.add.resize(atom.flip.size());
+    push(std::move(atom));
     for (const Repeat &repeat : spec.repeats) {
       if (repeat.dim != dim)
         continue;
+      Digit counter{dim, stride, std::vector<Point>(static_cast<size_t>(repeat.extent)), {Point()}};
       Point step = toPoint(spec.outDims, repeat.step);
-      size_t period = table.flip.size();
-      for (size_t i = period; i < period * static_cast<size_t>(repeat.extent); ++i) {
-        table.flip.push_back(table.flip[i - period]);
-        table.add.push_back(sumOf(table.add[i - period], step));
-      }
+      while (counter.add.size() < counter.flip.size())
+        counter.add.push_back(sumOf(counter.add.back(), step));
+      push(std::move(counter));
     }
-    if (table.flip.size() > 1)
-      tables.push_back(std::move(table));
   }
-  return tables;
+  return digits;
 }
 
 } // namespace detail
@@ -199,12 +204,13 @@ Result<Layout> Layout::create(const LayoutSpec &spec) {
 
   std::vector<uint8_t> count(static_cast<size_t>(elements), 0);
   layout.injective = true;
+  detail::Numbering numbering(layout);
   detail::forEachSlot(layout.parts, [&](const Point &, const Point &element) {
-    if (!layout.contains(element)) {
+    if (!numbering.contains(element)) {
       layout.padding = true;
       return;
     }
-    uint8_t &seen = count[static_cast<size_t>(detail::linearIndex(layout, element))];
+    uint8_t &seen = count[numbering.of(element)];
     layout.injective &= seen == 0;
     seen = 1;
   });
