@@ -1,0 +1,54 @@
+//===- Phases.cpp - Which dialects and passes the compiler runs
+//-----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------===//
+
+#include "Phases.h"
+#include "girih/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace girih;
+
+void compiler::registerPhases(mlir::DialectRegistry &registry) {
+  registry.insert<plan::PlanDialect, mlir::arith::ArithDialect, mlir::gpu::GPUDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::NVVM::NVVMDialect,
+                  mlir::scf::SCFDialect>();
+}
+
+bool compiler::needsPasses(mlir::ModuleOp module) {
+  return module.walk([](mlir::gpu::GPUFuncOp) { return mlir::WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+void compiler::buildPasses(mlir::OpPassManager &) {}
+
+std::string_view compiler::warmUpModule() {
+  return R"mlir(
+gpu.module @warm [#nvvm.target<chip = "sm_90a", features = "+ptx80", O = 3>] {
+  llvm.func @warm(%p: !llvm.ptr<1>, %n: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
+    %zero = llvm.mlir.constant(0 : i32) : i32
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %f0 = llvm.mlir.constant(0.0 : f32) : f32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    llvm.br ^head(%zero, %f0 : i32, f32)
+  ^head(%i: i32, %acc: f32):
+    %more = llvm.icmp "slt" %i, %n : i32
+    llvm.cond_br %more, ^body, ^exit
+  ^body:
+    %at = llvm.getelementptr %p[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %x = llvm.load %at : !llvm.ptr<1> -> f32
+    %pair = llvm.inline_asm has_side_effects asm_dialect = att "add.f32 $0, $2, $3; mov.f32 $1, $2;", "=f,=f,f,f" %acc, %x : (f32, f32) -> !llvm.struct<(f32, f32)>
+    %sum = llvm.extractvalue %pair[0] : !llvm.struct<(f32, f32)>
+    %next = llvm.add %i, %one : i32
+    llvm.br ^head(%next, %sum : i32, f32)
+  ^exit:
+    %to = llvm.getelementptr %p[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    llvm.store %acc, %to : f32, !llvm.ptr<1>
+    llvm.return
+  }
+}
+)mlir";
+}

@@ -1,0 +1,182 @@
+//===- girih-compile.cpp - Compile a module to a kernel package
+//------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------===//
+
+#include "Report.h"
+#include "girih/Compiler/CrashGuard.h"
+#include "girih/Compiler/Server.h"
+#include "girih/Target/ChildProcess.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
+
+using namespace girih;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("girih-compile");
+static cl::opt<std::string> inputFile(cl::Positional, cl::desc("KERNEL.mlir (- for stdin)"),
+                                      cl::cat(category));
+static cl::opt<std::string>
+    outputFolder("o",
+                 cl::desc("Write NAME.ptx, NAME.cubin (the package: cubin, PTX, locations and "
+                          "manifest in one file) and manifest.json into this folder"),
+                 cl::value_desc("folder"), cl::cat(category));
+static cl::opt<std::string>
+    emitKind("emit",
+             cl::desc("Print one stage to stdout: wg, nvvm, llvm, ptx, cubin (the package), "
+                      "sass (through nvdisasm) or report (resources and times)"),
+             cl::value_desc("stage"), cl::cat(category));
+static cl::opt<std::string> arch("arch",
+                                 cl::desc("Compile for this architecture instead of the one "
+                                          "in #nvvm.target"),
+                                 cl::value_desc("sm_90a"), cl::cat(category));
+static cl::opt<std::string>
+    ptxasPath("ptxas",
+              cl::desc("The ptxas to run (default: GIRIH_PTXAS, GIRIH_CUDA_HOME/bin, the "
+                       "pinned wheel)"),
+              cl::value_desc("path"), cl::cat(category));
+static cl::opt<bool> server("server",
+                            cl::desc("Serve requests from stdin on stdout (docs/Compile.md)"),
+                            cl::cat(category));
+
+static int fail(const std::string &message) {
+  llvm::errs() << "girih-compile: error: " << message << "\n";
+  return 1;
+}
+
+static void sayLastWords(std::string_view what, std::string_view reproducer) {
+  auto say = [](std::string_view text) { (void)!write(STDERR_FILENO, text.data(), text.size()); };
+  say("girih-compile: error: the compiler ended: ");
+  say(what);
+  if (!reproducer.empty()) {
+    say("\ngirih-compile: note: the module was written to ");
+    say(reproducer);
+    say(": please report it");
+  }
+  say("\n");
+}
+
+static bool writeFile(const std::string &path, llvm::StringRef bytes, std::string &error) {
+  std::error_code code;
+  llvm::raw_fd_ostream stream(path, code);
+  if (!code) {
+    stream << bytes;
+    stream.close();
+    code = stream.error();
+  }
+  if (!code)
+    return true;
+  stream.clear_error();
+  error = "cannot write '" + path + "': " + code.message();
+  return false;
+}
+
+static int writePackage(const compiler::Result &result) {
+  if (auto code = llvm::sys::fs::create_directories(outputFolder))
+    return fail("cannot create the folder '" + outputFolder + "': " + code.message());
+  const std::pair<std::string, const std::string *> files[] = {
+      {result.name + ".ptx", &result.ptx},
+      {result.name + ".cubin", &result.image},
+      {"manifest.json", &result.manifest}};
+  for (const auto &[name, bytes] : files) {
+    llvm::SmallString<256> path(outputFolder.getValue());
+    llvm::sys::path::append(path, name);
+    std::string error;
+    if (!writeFile(std::string(path), *bytes, error))
+      return fail(error);
+  }
+  return 0;
+}
+
+static int printSass(const compiler::Result &result, const target::Toolchain &tools) {
+  target::ChildProcess child = target::runChild(tools.nvdisasm, {"-c", "{input}"}, result.cubin);
+  if (child.status != 0)
+    return fail("nvdisasm at '" + tools.nvdisasm + "' failed: " + child.failure + child.messages +
+                "; run ./dev setup, which installs the pinned wheels, or set GIRIH_CUDA_HOME");
+  llvm::outs() << child.messages;
+  return 0;
+}
+
+static int printStage(const compiler::Result &result, const target::Toolchain &tools) {
+  if (emitKind == "sass")
+    return printSass(result, tools);
+  llvm::outs() << (emitKind == "wg"      ? result.wg
+                   : emitKind == "nvvm"  ? result.nvvm
+                   : emitKind == "llvm"  ? result.llvm
+                   : emitKind == "ptx"   ? result.ptx
+                   : emitKind == "cubin" ? result.image
+                                         : compiler::report(result));
+  return 0;
+}
+
+static void printVersion(llvm::raw_ostream &out) {
+  out << "girih-compile, LLVM " LLVM_VERSION_STRING ", ptxas "
+      << target::ptxasVersion(target::findToolchain()).value_or("not found") << "\n";
+}
+
+static int compileFile(const target::Toolchain &tools) {
+  if (inputFile.empty())
+    return fail("no input file: girih-compile KERNEL.mlir -o FOLDER, or --help");
+  if (outputFolder.empty() && emitKind.empty())
+    return fail("nothing to do: say -o FOLDER for a package or --emit=STAGE to print one");
+  compiler::Options options;
+  options.arch = arch;
+  options.fileName = inputFile;
+  options.tools = tools;
+  bool whole = emitKind == "cubin" || emitKind == "sass" || emitKind == "report";
+  if (!emitKind.empty() && !whole &&
+      (emitKind == "image" || !options.emit.set(emitKind.getValue())))
+    return fail("unknown stage '" + emitKind +
+                "': --emit takes wg, nvvm, llvm, ptx, cubin, sass or report");
+  if (whole || !outputFolder.empty()) {
+    options.emit.image = true;
+    options.emit.ptx = true;
+    // Said before any work is done: nothing in the module can help it.
+    if (auto why = target::whyNoPtxas(tools))
+      return fail(*why);
+  }
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(inputFile, /*IsText=*/true);
+  if (!buffer)
+    return fail("cannot read '" + inputFile + "': " + buffer.getError().message());
+
+  compiler::installCrashGuard(sayLastWords);
+  compiler::CrashScope scope((*buffer)->getBuffer());
+  compiler::Compiler compiler;
+  compiler::Result result = compiler.compile((*buffer)->getBuffer(), options);
+  for (const target::Diagnostic &diagnostic : result.diagnostics)
+    llvm::errs() << target::render(diagnostic);
+  if (!result.ok)
+    return 1;
+  int status = outputFolder.empty() ? 0 : writePackage(result);
+  return status == 0 && !emitKind.empty() ? printStage(result, tools) : status;
+}
+
+/// stdout becomes stderr, so that nothing a library prints can get between the frames.
+static int runServer(const target::Toolchain &tools) {
+  int out = dup(STDOUT_FILENO);
+  if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    return fail("the server needs open stdin, stdout and stderr");
+  return compiler::serve(STDIN_FILENO, out, tools);
+}
+
+int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  cl::AddExtraVersionPrinter(printVersion);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "girih-compile: from a module in the wg or nvvm phase to PTX, cubin and manifest\n\n"
+      "  girih-compile kernel.mlir -o out/       writes the package\n"
+      "  girih-compile kernel.mlir --emit=ptx    prints one stage\n"
+      "  girih-compile --server                  is a compiler worker\n");
+  target::Toolchain tools = target::findToolchain(ptxasPath);
+  return server ? runServer(tools) : compileFile(tools);
+}
