@@ -40,6 +40,10 @@ namespace girih::wg {
 /// Compute Capability", 9.0: 227 KiB a thread block).
 inline constexpr int64_t kMaxSharedBytes = 232448;
 
+/// Bits that an element takes in memory: 32 for tf32, otherwise the type's width. 0 for what is no
+/// number.
+int64_t getStorageBits(mlir::Type elementType);
+
 /// Whether a type is a tile: a ranked tensor whose encoding is a #wg.layout.
 bool isTile(mlir::Type type);
 /// The layout of a tile.

@@ -51,6 +51,7 @@ def WG_AllocBarrierOp : WG_Op<"alloc_barrier", [DeclareOpInterfaceMethods<OpAsmO
   let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$offset, OptionalAttr<StrAttr>:$name);
   let results = (outs Res<WG_BarrierType, "", [MemAlloc<WG_Shared>]>:$barrier);
   let assemblyFormat = "attr-dict `:` type($barrier)";
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getTotalBytes() { return getBarrier().getType().getCount() * 8; }
   }];

@@ -33,11 +33,12 @@ struct ExecutionResource : mlir::SideEffects::Resource::Base<ExecutionResource> 
 /// One thing that an op does to a barrier.
 struct BarrierEffect {
   enum class Kind {
-    Init,   ///< sets the arrival count
-    Wait,   ///< blocks until the phase completes
-    Arrive, ///< counts one arrival (of each executing thread, or of the role as the ring says)
-    Expect, ///< adds to the bytes that the phase waits for
-    Sync,   ///< arrives and waits (named barriers)
+    Init,     ///< sets the arrival count
+    Wait,     ///< blocks until the phase completes
+    Arrive,   ///< counts one arrival (of each executing thread, or of the role as the ring says)
+    Expect,   ///< adds to the bytes that the phase waits for
+    Complete, ///< a copy that the op starts will complete its bytes there
+    Sync,     ///< arrives and waits (named barriers)
   };
   /// Which barrier of `object`: a ring has a full and an empty one per slot.
   enum class Side { Full, Empty, Raw, Named };

@@ -91,12 +91,27 @@ def WG_AdvanceOp : WG_Op<"advance", [Pure]> {
   let hasVerifier = 1;
 }
 
+/// What the two loops over a ring have in common.
+defvar WG_LoopParts = [{
+    /// The step's number, the slot's buffers, and the values that the loop carries.
+    ::mlir::BlockArgument getStep() { return getBody().front().getArgument(0); }
+    ::mlir::Block::BlockArgListType getSlot() {
+      return getBody().front().getArguments().slice(1, getRing().getType().getBuffers().size());
+    }
+    ::mlir::Block::BlockArgListType getIterArgs() {
+      return getBody().front().getArguments().drop_front(1 + getRing().getType().getBuffers().size());
+    }
+    /// What a step hands on.
+    ::girih::wg::YieldOp getYield();
+  }];
+
 def WG_FillOp : WG_Op<"fill", [SingleBlockImplicitTerminator<"::girih::wg::YieldOp">, RecursiveMemoryEffects,
                                MemoryEffects<[MemRead<WG_Barrier>, MemWrite<WG_Barrier>]>]> {
   let summary = "fills slots of a ring, one after the other";
   let description = [{
     `count` times: waits for an empty slot, expects the bytes of the copies in the body, runs the body with the step's
-    number and the slot's buffers, and goes on to the next slot. The result is the cursor after the last one.
+    number, the slot's buffers and the values that the loop carries (`iter_args`, as for `wg.drain`), and goes on to the
+    next slot. Results: the cursor after the last one, and what the last body yielded.
 
     Lowers to: an `scf.for` with `wg.acquire`, the body, `wg.publish` and `wg.advance`.
 
@@ -113,17 +128,13 @@ def WG_FillOp : WG_Op<"fill", [SingleBlockImplicitTerminator<"::girih::wg::Yield
     }
     ```
   }];
-  let arguments = (ins WG_RingType:$ring, WG_CursorType:$cursor, I32:$count);
-  let results = (outs WG_CursorType:$next);
+  let arguments = (ins WG_RingType:$ring, WG_CursorType:$cursor, I32:$count, Variadic<AnyType>:$inits);
+  let results = (outs WG_CursorType:$next, Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
-  let extraClassDeclaration = !strconcat(WG_Declare.barrierEffects, [{
-    /// The step's number, and the slot's buffers.
-    ::mlir::BlockArgument getStep() { return getBody().front().getArgument(0); }
-    ::mlir::Block::BlockArgListType getSlot() { return getBody().front().getArguments().drop_front(); }
-  }]);
+  let extraClassDeclaration = !strconcat(WG_Declare.barrierEffects, WG_LoopParts);
 }
 
 def WG_DrainOp : WG_Op<"drain", [SingleBlockImplicitTerminator<"::girih::wg::YieldOp">, RecursiveMemoryEffects,
@@ -166,23 +177,13 @@ def WG_DrainOp : WG_Op<"drain", [SingleBlockImplicitTerminator<"::girih::wg::Yie
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
-  let extraClassDeclaration = !strconcat(WG_Declare.barrierEffects, WG_Declare.asyncEffects, [{
-    /// The step's number, the slot's buffers, and the values that the loop carries.
-    ::mlir::BlockArgument getStep() { return getBody().front().getArgument(0); }
-    ::mlir::Block::BlockArgListType getSlot() {
-      return getBody().front().getArguments().slice(1, getRing().getType().getBuffers().size());
-    }
-    ::mlir::Block::BlockArgListType getIterArgs() {
-      return getBody().front().getArguments().drop_front(1 + getRing().getType().getBuffers().size());
-    }
-    ::girih::wg::YieldOp getYield();
-  }]);
+  let extraClassDeclaration = !strconcat(WG_Declare.barrierEffects, WG_Declare.asyncEffects, WG_LoopParts);
 }
 
 def WG_YieldOp : WG_Op<"yield", [Pure, Terminator, ParentOneOf<["::girih::wg::FillOp", "::girih::wg::DrainOp"]>]> {
   let summary = "ends a step of wg.fill or wg.drain";
   let description = [{
-    Hands the values on that a `wg.drain` carries; a `wg.fill` carries none and its yield is not written. The example of
+    Hands the values on that the loop carries; without any it is not written. The example of
     `wg.drain` has one.
 
     Lowers to: `scf.yield`.

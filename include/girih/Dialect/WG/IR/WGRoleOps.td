@@ -28,7 +28,7 @@ def WG_SpecializeOp : WG_Op<"specialize", [NoTerminator, SingleBlock, RecursiveM
           wg.role @load warps(1) registers(40) {
           }
           wg.role @multiply warpgroups(2) registers(232) {
-            %w = wg.warpgroup_index
+            %w = wg.warpgroup_index : i32
           }
         }
         gpu.return
@@ -92,13 +92,13 @@ def WG_WarpgroupIndexOp : WG_Op<"warpgroup_index", [Pure]> {
 
     ```mlir
     func.func @index() -> i32 {
-      %w = wg.warpgroup_index
+      %w = wg.warpgroup_index : i32
       return %w : i32
     }
     ```
   }];
   let results = (outs I32:$index);
-  let assemblyFormat = "attr-dict";
+  let assemblyFormat = "attr-dict `:` type($index)";
 }
 
 def WG_ElectOp : WG_Op<"elect", [Pure]> {
@@ -110,7 +110,7 @@ def WG_ElectOp : WG_Op<"elect", [Pure]> {
 
     ```mlir
     func.func @elect(%bar: !wg.barrier<1>, %i: i32) {
-      %leader = wg.elect
+      %leader = wg.elect : i1
       scf.if %leader {
         wg.barrier_arrive %bar[%i] : !wg.barrier<1>
       }
@@ -119,7 +119,7 @@ def WG_ElectOp : WG_Op<"elect", [Pure]> {
     ```
   }];
   let results = (outs I1:$elected);
-  let assemblyFormat = "attr-dict";
+  let assemblyFormat = "attr-dict `:` type($elected)";
 }
 
 def WG_SetRegistersOp : WG_Op<"set_registers", [MemoryEffects<[MemWrite<WG_Execution>]>]> {

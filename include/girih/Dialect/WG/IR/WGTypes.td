@@ -40,7 +40,7 @@ def WG_BufferType : WG_Type<"Buffer", "buffer"> {
     /// Extent along the fastest dimension, and along the other one.
     int64_t getInnerExtent() const { return getShape()[getFastestDim()]; }
     int64_t getOuterExtent() const { return getShape()[1 - getFastestDim()]; }
-    int64_t getElementBits() const { return getElementType().getIntOrFloatBitWidth(); }
+    int64_t getElementBits() const;
     /// Distance in bytes between neighbours along the slower dimension: the span, or the inner extent without swizzle.
     int64_t getPitchBytes() const;
     /// Elements along the fastest dimension in one panel.
@@ -49,8 +49,6 @@ def WG_BufferType : WG_Type<"Buffer", "buffer"> {
     /// Bytes of one panel and of the whole buffer, padding included.
     int64_t getPanelBytes() const { return getOuterExtent() * getPitchBytes(); }
     int64_t getBytes() const { return getNumPanels() * getPanelBytes(); }
-    /// Bytes that a TMA copy of every element moves (boxes out of range of the array count in full).
-    int64_t getPayloadBytes() const { return getShape()[0] * getShape()[1] * getElementBits() / 8; }
     /// What the swizzle pattern needs: 8 rows of a span, at least 128 (PTX ISA 9.0, 5.5.7 and 9.7.15.5.1).
     int64_t getAlignment() const { return getSwizzle() ? 8 * getSwizzle() : 128; }
   }];
@@ -70,6 +68,8 @@ def WG_ViewType : WG_Type<"View", "view", [DeclareTypeInterfaceMethods<Plan_Tens
   let extraClassDeclaration = [{
     int64_t getRank() const { return getBox().size(); }
     int64_t getFastestDim() const { return getOrder().front(); }
+    /// Copies that fill `buffer`, whose panels the box covers.
+    int64_t getNumCopies(::girih::wg::BufferType buffer) const;
     /// Bytes that one copy adds to its barrier, the part out of range of the array included.
     int64_t getBoxBytes() const;
   }];

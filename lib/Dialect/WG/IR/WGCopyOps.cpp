@@ -1,0 +1,134 @@
+// Copies: what view, buffer and tile must agree on, and what each copy touches.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "girih/Dialect/WG/IR/WG.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace girih::wg;
+
+using Barrier = BarrierEffect;
+using Async = AsyncEffect;
+
+/// What a copy in either direction asks of its view and its buffer; `rows` is what one issuer
+/// copies.
+static LogicalResult verifyCopy(Operation *op, ViewType view, BufferType buffer, size_t indices,
+                                int64_t rows) {
+  if (view.getRank() != 2)
+    return op->emitOpError("copies between a buffer and a view of rank ")
+           << view.getRank() << ": expected rank 2";
+  if (indices != 2)
+    return op->emitOpError("expects an index for each of the view's two dimensions, found ")
+           << indices;
+  if (view.getElementType() != buffer.getElementType())
+    return op->emitOpError("copies between elements of ")
+           << view.getElementType() << " in the view and " << buffer.getElementType()
+           << " in the buffer: expected one type, TMA does not convert";
+  if (view.getOrder() != buffer.getOrder())
+    return op->emitOpError("copies between a view whose fastest dimension is ")
+           << view.getFastestDim() << " and a buffer whose fastest is " << buffer.getFastestDim()
+           << ": expected the same order, TMA does not transpose";
+  if (view.getSwizzle() != buffer.getSwizzle())
+    return op->emitOpError("copies between a view with a swizzle of ")
+           << view.getSwizzle() << " bytes and a buffer with one of " << buffer.getSwizzle()
+           << ": expected the same, the map decides how a box lies in shared memory";
+  int64_t fastest = buffer.getFastestDim();
+  int64_t extents[2] = {rows, buffer.getShape()[1]};
+  int64_t inner = std::min(extents[fastest], buffer.getPanelExtent());
+  if (view.getBox()[fastest] != inner)
+    return op->emitOpError("has a box of ")
+           << view.getBox()[fastest] << " elements along dimension " << fastest << ": expected "
+           << inner << ", the width of the buffer's panels";
+  if (extents[1 - fastest] % view.getBox()[1 - fastest])
+    return op->emitOpError("has a box of ")
+           << view.getBox()[1 - fastest] << " elements along dimension " << 1 - fastest
+           << ": expected a divisor of " << extents[1 - fastest] << ", which is what it fills";
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() {
+  if (!getBarrier() != !getBarrierIndex())
+    return emitOpError("expects a barrier together with its index");
+  BufferType buffer = getBuffer().getType();
+  return verifyCopy(*this, getView().getType(), buffer, getIndices().size(), buffer.getShape()[0]);
+}
+
+LogicalResult TmaStoreOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  int64_t rows = buffer.getShape()[0];
+  if (auto role = (*this)->getParentOfType<RoleOp>()) {
+    if (rows % role.getNumWarpgroups())
+      return emitOpError("stores ") << rows << " rows in a role of " << role.getNumWarpgroups()
+                                    << " warpgroups: expected a multiple, each stores its share";
+    rows /= role.getNumWarpgroups();
+  }
+  if (failed(verifyCopy(*this, getView().getType(), buffer, getIndices().size(), rows)))
+    return failure();
+  int64_t inner = buffer.isRowMajor() ? buffer.getShape()[1] : rows;
+  int64_t box = getView().getType().getBox()[buffer.getFastestDim()];
+  if (inner % box)
+    return emitOpError("stores ") << inner << " elements along dimension " << buffer.getFastestDim()
+                                  << " in boxes of " << box
+                                  << ": the last would write past the tile, expected a divisor";
+  return success();
+}
+
+llvm::SmallVector<Barrier> TmaLoadOp::getBarrierEffects() {
+  // For a buffer of a ring's slot it is the slot's full barrier, which the op that got the slot
+  // names.
+  if (!getBarrier())
+    return {};
+  return {{Barrier::Kind::Complete, Barrier::Side::Raw, getBarrier(), getBarrierIndex()}};
+}
+llvm::SmallVector<Async> TmaLoadOp::getAsyncEffects() {
+  return {Async{Async::Kind::Start, Async::Engine::TmaLoad, getBuffer()}};
+}
+llvm::SmallVector<BufferAccess> TmaLoadOp::getBufferAccesses() {
+  return {{BufferAccess::Kind::Write, BufferAccess::Proxy::Async, getBuffer(), true}};
+}
+
+llvm::SmallVector<Async> TmaStoreOp::getAsyncEffects() {
+  return {Async{Async::Kind::Start, Async::Engine::TmaStore, getBuffer()}};
+}
+llvm::SmallVector<BufferAccess> TmaStoreOp::getBufferAccesses() {
+  return {{BufferAccess::Kind::Read, BufferAccess::Proxy::Async, getBuffer(), true}};
+}
+
+llvm::SmallVector<Async> BulkCommitOp::getAsyncEffects() {
+  return {Async{Async::Kind::Commit, Async::Engine::TmaStore}};
+}
+llvm::SmallVector<Async> BulkWaitOp::getAsyncEffects() {
+  return {Async{Async::Kind::Retire, Async::Engine::TmaStore, {}, getInFlight(), getRead()}};
+}
+
+/// A tile goes to and from a buffer of its shape and element type, and belongs to the whole role.
+static LogicalResult verifyLocalCopy(Operation *op, RankedTensorType tile, BufferType buffer) {
+  if (tile.getShape() != buffer.getShape() || tile.getElementType() != buffer.getElementType()) {
+    InFlightDiagnostic error = op->emitOpError("copies between a tile of ");
+    llvm::interleave(tile.getShape(), error, "x");
+    error << "x" << tile.getElementType() << " and " << buffer
+          << ": expected the same shape and element type";
+    return error;
+  }
+  auto role = op->getParentOfType<RoleOp>();
+  if (role && getLayout(tile).getWarpgroups() != role.getNumWarpgroups())
+    return op->emitOpError("has a tile over ")
+           << getLayout(tile).getWarpgroups() << " warpgroups in role '" << role.getRoleName()
+           << "' of " << role.getNumWarpgroups() << ": expected a tile of the whole role";
+  return success();
+}
+
+LogicalResult LocalStoreOp::verify() {
+  return verifyLocalCopy(*this, getTile().getType(), getBuffer().getType());
+}
+LogicalResult LocalLoadOp::verify() {
+  return verifyLocalCopy(*this, getTile().getType(), getBuffer().getType());
+}
+
+llvm::SmallVector<BufferAccess> LocalStoreOp::getBufferAccesses() {
+  return {{BufferAccess::Kind::Write, BufferAccess::Proxy::Generic, getBuffer()}};
+}
+llvm::SmallVector<BufferAccess> LocalLoadOp::getBufferAccesses() {
+  return {{BufferAccess::Kind::Read, BufferAccess::Proxy::Generic, getBuffer()}};
+}
