@@ -76,6 +76,13 @@ void Device::copyToHost(void *destination, uint64_t source, size_t bytes) const 
   cuda->check(cuda->cuMemcpyDtoH_v2(destination, source, bytes), "copying from the device failed");
 }
 
+void Device::copyOnDevice(uint64_t destination, uint64_t source, size_t bytes) const {
+  if (bytes == 0)
+    return;
+  enter();
+  cuda->check(cuda->cuMemcpyDtoD_v2(destination, source, bytes), "copying on the device failed");
+}
+
 void Device::fillWithZeros(uint64_t address, size_t bytes, cuda::CUstream stream) const {
   if (bytes == 0)
     return;

@@ -11,6 +11,8 @@
 
 #include "girih/Image/Image.h"
 
+#include <chrono>
+
 namespace girih::runtime {
 
 Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
@@ -44,16 +46,18 @@ Program::~Program() {
 
 void Program::load(Device &device) {
   std::lock_guard<std::mutex> lock(loading);
-  if (!functions.empty()) {
-    if (loadedOn != &device)
-      throw Error(contents.name + " is loaded on another device");
+  if (loadedOn && loadedOn != &device)
+    throw Error(contents.name + " is loaded on another device");
+  if (!functions.empty())
     return;
-  }
   const Driver &driver = device.driver();
-  if (!module)
-    driver.check(driver.cuModuleLoadData(&module, image.data()),
+  if (!module) {
+    cuda::CUmodule loaded = nullptr;
+    driver.check(driver.cuModuleLoadData(&loaded, image.data()),
                  contents.name + " cannot be loaded on " + driver.deviceName());
-  loadedOn = &device;
+    module = loaded;
+    loadedOn = &device;
+  }
   std::vector<cuda::CUfunction> found;
   for (const Kernel &kernel : contents.kernels) {
     cuda::CUfunction function = nullptr;
@@ -87,7 +91,11 @@ Wait Program::launch(Device &device, const std::vector<Argument> &arguments, cud
     plan.run();
     return Wait::Done;
   }
-  std::lock_guard<std::mutex> lock(device.launchMutex());
+  // Another thread's launch may take long: the user can give up waiting for it, too.
+  std::unique_lock<std::timed_mutex> lock(device.launchMutex(), std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(50)))
+    if (interrupted && interrupted())
+      return Wait::Stopped;
   plan.run();
   return device.synchronize(stream, interrupted);
 }

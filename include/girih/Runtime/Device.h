@@ -52,6 +52,7 @@ public:
   /// default.
   void copyToDevice(uint64_t destination, const void *source, size_t bytes) const;
   void copyToHost(void *destination, uint64_t source, size_t bytes) const;
+  void copyOnDevice(uint64_t destination, uint64_t source, size_t bytes) const;
   void fillWithZeros(uint64_t address, size_t bytes, cuda::CUstream stream = nullptr) const;
 
   /// Waits until everything on `stream` has run. Throws DeviceError with the findings if a launch
@@ -62,13 +63,13 @@ public:
   void announce() const;
 
   /// Held from a launch on the emulated device until its findings have been read.
-  std::mutex &launchMutex() const { return launching; }
+  std::timed_mutex &launchMutex() const { return launching; }
 
 private:
   std::unique_ptr<Driver> cuda;
   cuda::CUcontext context = nullptr;
   int multiprocessors = 0;
-  mutable std::mutex launching;
+  mutable std::timed_mutex launching;
   mutable std::once_flag announced;
 };
 

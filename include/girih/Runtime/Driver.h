@@ -78,6 +78,7 @@ public:
   X(cuMemFree_v2)                                                                                  \
   X(cuMemcpyHtoD_v2)                                                                               \
   X(cuMemcpyDtoH_v2)                                                                               \
+  X(cuMemcpyDtoD_v2)                                                                               \
   X(cuMemsetD8Async)                                                                               \
   X(cuStreamQuery)                                                                                 \
   X(cuTensorMapEncodeTiled)

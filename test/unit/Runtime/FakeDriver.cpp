@@ -121,6 +121,11 @@ CUresult cuMemcpyDtoH_v2(void *destination, CUdeviceptr source, size_t bytes) {
   std::memcpy(destination, reinterpret_cast<const void *>(source), bytes);
   return CUDA_SUCCESS;
 }
+CUresult cuMemcpyDtoD_v2(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {
+  std::memmove(reinterpret_cast<void *>(destination), reinterpret_cast<const void *>(source),
+               bytes);
+  return CUDA_SUCCESS;
+}
 CUresult cuMemsetD8Async(CUdeviceptr destination, unsigned char value, size_t bytes, CUstream) {
   called("cuMemsetD8Async");
   std::memset(reinterpret_cast<void *>(destination), value, bytes);

@@ -239,6 +239,14 @@ TEST_F(ProgramTest, ALaunchCanBeStopped) {
   EXPECT_EQ(program.launch(device(), arguments(8, 8, 8)), Wait::Done);
 }
 
+TEST_F(ProgramTest, WaitingForAnothersLaunchCanBeStopped) {
+  Program program(image);
+  std::lock_guard<std::timed_mutex> other(device().launchMutex());
+  EXPECT_EQ(program.launch(device(), arguments(8, 8, 8), nullptr, [] { return true; }),
+            Wait::Stopped);
+  EXPECT_TRUE(fake().launches.empty());
+}
+
 TEST_F(ProgramTest, AShortLaunchIsWaitedFor) {
   Program program(image);
   fake().notReady = 3;
@@ -280,6 +288,9 @@ TEST_F(ProgramTest, MemoryIsCopiedBothWays) {
   device().fillWithZeros(address, 4);
   device().copyToHost(back, address, 5);
   EXPECT_EQ(std::string(back, 5), std::string("\0\0\0\0o", 5));
+  device().copyOnDevice(address, address + 4, 1);
+  device().copyToHost(back, address, 5);
+  EXPECT_EQ(std::string(back, 5), std::string("o\0\0\0o", 5));
   device().free(address);
   EXPECT_TRUE(fake().allocations.empty());
   EXPECT_EQ(
