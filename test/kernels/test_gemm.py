@@ -1,0 +1,159 @@
+"""The GEMM of examples/gemm.py on the emulated device against float64, every variant and edge shape."""
+
+import numpy as np
+import pytest
+from gemm_support import (
+    SHAPES,
+    VARIANTS,
+    Variant,
+    assert_within_bound,
+    integers,
+    normal,
+    operands,
+    round_to,
+    run,
+    tiles_of,
+)
+
+import girih as gr
+from girih import wg
+
+SEEDS = range(10)
+
+
+@pytest.mark.parametrize("persistent", [False, True], ids=["one-tile", "persistent"])
+@pytest.mark.parametrize("out", [gr.bf16, gr.f32], ids=["bf16", "f32"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+class TestEveryVariant:
+    """10 seeds of the emulated device each; persistent kernels have more tiles than CTAs where there are two."""
+
+    @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
+    def test_integers_are_exact(self, variant, out, persistent, shape):
+        """Every partial sum is an integer below 2^24, so the result is float64's, rounded once."""
+        m, n, k = shape
+        a, b = integers((m, k), 1), integers((k, n), 2)
+        expected = round_to(a.astype(np.float64) @ b.astype(np.float64), out)
+        for seed in SEEDS:
+            result = run(variant, out, persistent, a, b, seed)
+            np.testing.assert_array_equal(result, expected)
+
+    @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
+    def test_normal_data_is_within_the_bound(self, variant, out, persistent, shape):
+        """|out - ref| <= (K + 1) 2^-24 |A||B| + 2^-p |ref|."""
+        m, n, k = shape
+        a, b = normal((m, k), 3), normal((k, n), 4)
+        for seed in SEEDS:
+            assert_within_bound(run(variant, out, persistent, a, b, seed), a, b, out)
+
+
+@pytest.mark.parametrize(
+    ("variant", "stages"),
+    [
+        # 227 KiB less 16 KiB of outbox per warpgroup, over (BM + BN) * 128 bytes, at most four.
+        (Variant(128, 256, 64, "kn"), 4),
+        (Variant(128, 256, 64, "nk"), 4),
+        (Variant(128, 128, 64, "kn"), 4),
+        (Variant(128, 128, 64, "nk"), 4),
+        (Variant(192, 176, 64, "nk"), 4),
+        (Variant(128, 144, 64, "nk"), 4),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("out", [gr.bf16, gr.f32], ids=["bf16", "f32"])
+def test_stages_default_to_the_most_that_fit(variant, stages, out):
+    program = variant.compile(out)
+    per_stage = (variant.BM + variant.BN) * variant.BK * 2
+    outbox = variant.BM // 64 * 2 * 64 * 128
+    stages = min(4, (232448 - outbox) // per_stage)
+    slack = program.resources["shared_bytes"] - stages * per_stage - outbox
+    assert 0 < slack < 1024 + 1024  # barriers and alignment
+
+
+@pytest.mark.parametrize("out", [gr.bf16, gr.f32], ids=["bf16", "f32"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_ptxas_has_nothing_to_say(variant, out):
+    resources = variant.compile(out).resources
+    assert resources["ptxas_messages"] == []
+    assert resources["spill_bytes"] == 0
+    assert resources["stack_bytes"] == 0
+
+
+@gr.kernel
+def matmul_even_tiles(
+    a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"], *,
+    BM: gr.const, BN: gr.const, BK: gr.const,
+):  # fmt: skip
+    """Like the example's, but stores the even columns of tiles only."""
+    A, B, C = a.tiles(BM, BK), b.tiles(BK, BN), c.tiles(BM, BN)
+    work = gr.tiles(C)
+    ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+    EN = 128 // c.dtype.bytes
+    out = wg.outbox(2, wg.smem((64, EN), c.dtype))
+    consumers = BM // 64
+
+    @wg.role(warps=1, registers=40 if consumers == 2 else 32)
+    def load():
+        for m, n in work:
+            for k, s in ring.fill(A.count[1]):
+                wg.tma(A[m, k], s.a)
+                wg.tma(B[k, n], s.b)
+
+    @wg.role(warpgroups=consumers, registers=232 if consumers == 2 else 160)
+    def multiply():
+        for m, n in work:
+            acc = wg.acc(C)
+            for k, s in ring.drain(A.count[1], lag=1):
+                acc = wg.mma(s.a, s.b, acc)
+            if n % 2 == 0:
+                for t in acc.chunks(64, EN):
+                    with out.slot() as o:
+                        o.write(t.to(c.dtype))
+                        wg.tma_store(o, C[m, n].at(t))
+
+
+@pytest.mark.parametrize("out", [gr.bf16, gr.f32], ids=["bf16", "f32"])
+@pytest.mark.parametrize(
+    "variant", [Variant(192, 176, 64, "nk"), Variant(128, 144, 64, "nk")], ids=str
+)
+def test_a_narrow_last_chunk_leaves_the_neighbour_alone(variant, out):
+    """The tile to the right of each stored one keeps the poison that was there."""
+    m, n, k = variant.BM, 3 * variant.BN, 128
+    a, b = integers((m, k), 5), integers((k, n), 6)
+    device_a, device_b = operands(variant, a, b)
+    c = gr.asarray(np.full((m, n), -7.5, np.float32), dtype=out)
+    matmul_even_tiles(device_a, device_b, c, BM=variant.BM, BN=variant.BN, BK=variant.BK)
+    expected = round_to(a.astype(np.float64) @ b.astype(np.float64), out)
+    expected[:, variant.BN : 2 * variant.BN] = -7.5
+    np.testing.assert_array_equal(c.numpy(), expected)
+
+
+def test_more_tiles_than_ctas_in_the_persistent_runs():
+    assert [tiles_of(Variant(128, 128, 64, "kn"), shape) for shape in SHAPES] == [2, 2, 8, 1, 6, 6]
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        (
+            (128, 256, 60),
+            "a: the row pitch is 120 bytes (60 elements of bf16); TMA needs a multiple of 16",
+        ),
+        (
+            (128, 252, 64),
+            "b: the row pitch is 504 bytes (252 elements of bf16); TMA needs a multiple of 16",
+        ),
+    ],
+)
+def test_pitches_that_tma_cannot_take(shape, text):
+    m, n, k = shape
+    with pytest.raises(gr.LaunchError) as info:
+        run(Variant(128, 256, 64, "kn"), gr.f32, False, normal((m, k), 1), normal((k, n), 2), 0)
+    assert text in str(info.value)
+
+
+def test_dimensions_that_disagree_at_the_call():
+    variant = Variant(128, 256, 64, "kn")
+    a, b = operands(variant, normal((128, 64), 1), normal((72, 256), 2))
+    with pytest.raises(gr.LaunchError) as info:
+        variant.launch(a, b, gr.empty((128, 256), gr.bf16))
+    assert "a has K = 64, b has K = 72: dimensions named K must agree" in str(info.value)
