@@ -183,10 +183,14 @@ Result<Layout> Layout::create(const LayoutSpec &spec) {
   layout.inSizes.at.fill(1);
   layout.outSizes.at.fill(1);
   layout.box.at.fill(1);
-  for (const Base &base : layout.parts.bases)
+  for (const Base &base : layout.parts.bases) {
     layout.inSizes[base.dim] *= 2;
-  for (const Repeat &repeat : layout.parts.repeats)
+    layout.points.push_back(detail::toPoint(layout.parts.outDims, base.to));
+  }
+  for (const Repeat &repeat : layout.parts.repeats) {
     layout.inSizes[repeat.dim] *= repeat.extent;
+    layout.points.push_back(detail::toPoint(layout.parts.outDims, repeat.step));
+  }
 
   for (size_t i = 0; i < layout.parts.outDims.size(); ++i)
     layout.box[layout.parts.outDims[i]] = reachOf(layout.parts, i);
@@ -236,17 +240,19 @@ std::vector<Dim> Layout::inDims() const {
 
 Point Layout::apply(const Point &slot) const {
   Point rest = slot, flip, add;
+  const Point *to = points.data();
   for (const Base &base : parts.bases) {
     if (rest[base.dim] & 1)
-      for (size_t i = 0; i < parts.outDims.size(); ++i)
-        flip[parts.outDims[i]] ^= base.to[i];
+      flip = detail::xorOf(flip, *to);
     rest[base.dim] >>= 1;
+    ++to;
   }
   for (const Repeat &repeat : parts.repeats) {
-    int32_t digit = rest[repeat.dim] % repeat.extent;
+    int32_t count = rest[repeat.dim] % repeat.extent;
     rest[repeat.dim] /= repeat.extent;
-    for (size_t i = 0; i < parts.outDims.size(); ++i)
-      add[parts.outDims[i]] += digit * repeat.step[i];
+    for (size_t i = 0; i < add.at.size(); ++i)
+      add.at[i] += count * to->at[i];
+    ++to;
   }
   return detail::sumOf(flip, add);
 }

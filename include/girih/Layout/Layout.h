@@ -166,6 +166,7 @@ public:
 private:
   Layout() = default;
   LayoutSpec parts;
+  std::vector<Point> points; // what each base and then each repeat of `parts` leads to
   Point inSizes, outSizes, box;
   int64_t missing = -1; // row-major index of the first element that sits nowhere
   bool injective = false, padding = false;
