@@ -1,0 +1,317 @@
+//===- DLPack.cpp - Arrays from and to other libraries
+//-------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------===//
+#include "DLPack.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace girih::python {
+namespace {
+
+// The ABI of DLPack 1.0 (dlpack.h of the specification), declared here in our own names.
+
+enum DeviceType : int32_t { HostMemory = 1, CudaMemory = 2, CudaHostMemory = 3, CudaManaged = 13 };
+enum TypeCode : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Bool = 6 };
+enum Flags : uint64_t { ReadOnly = 1, IsCopied = 2 };
+
+struct Tensor {
+  void *data;
+  int32_t deviceType, deviceId;
+  int32_t rank;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape;
+  int64_t *strides; ///< in elements; null: row-major
+  uint64_t byteOffset;
+};
+
+struct Managed {
+  Tensor tensor;
+  void *context;
+  void (*deleter)(Managed *self);
+};
+
+struct ManagedVersioned {
+  uint32_t major, minor;
+  void *context;
+  void (*deleter)(ManagedVersioned *self);
+  uint64_t flags;
+  Tensor tensor;
+};
+
+template <typename T> struct CapsuleNames;
+template <> struct CapsuleNames<Managed> {
+  static constexpr const char *fresh = "dltensor", *used = "used_dltensor";
+};
+template <> struct CapsuleNames<ManagedVersioned> {
+  static constexpr const char *fresh = "dltensor_versioned", *used = "used_dltensor_versioned";
+};
+
+struct TypeEntry {
+  rt::DType dtype;
+  TypeCode code;
+  uint8_t bits;
+};
+
+// tf32 is float32 with fewer digits that matter: it is exported as one and never imported.
+constexpr TypeEntry types[] = {
+    {rt::DType::F64, Float, 64},   {rt::DType::F32, Float, 32},  {rt::DType::F16, Float, 16},
+    {rt::DType::BF16, BFloat, 16}, {rt::DType::I8, Int, 8},      {rt::DType::I16, Int, 16},
+    {rt::DType::I32, Int, 32},     {rt::DType::I64, Int, 64},    {rt::DType::U8, UInt, 8},
+    {rt::DType::U16, UInt, 16},    {rt::DType::U32, UInt, 32},   {rt::DType::U64, UInt, 64},
+    {rt::DType::B1, Bool, 8},      {rt::DType::TF32, Float, 32},
+};
+
+rt::DType importedType(const Tensor &tensor) {
+  for (const TypeEntry &type : types)
+    if (tensor.code == type.code && tensor.bits == type.bits && tensor.lanes == 1)
+      return type.dtype;
+  throw nb::type_error(("girih has no element type for DLPack code " + std::to_string(tensor.code) +
+                        " with " + std::to_string(tensor.bits) + " bits and " +
+                        std::to_string(tensor.lanes) + " lanes")
+                           .c_str());
+}
+
+[[noreturn]] void bufferError(const std::string &message) {
+  throw nb::buffer_error(message.c_str());
+}
+
+/// True if the elements fill their memory without gaps, in whatever order of dimensions.
+bool isDense(const rt::ArrayArgument &view) {
+  std::vector<size_t> dims(view.shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  std::sort(dims.begin(), dims.end(),
+            [&](size_t a, size_t b) { return view.strides[a] < view.strides[b]; });
+  int64_t expected = 1;
+  for (size_t dim : dims) {
+    if (view.shape[dim] == 1)
+      continue;
+    if (view.strides[dim] != expected)
+      return false;
+    expected *= view.shape[dim];
+  }
+  return true;
+}
+
+/// Copies a strided host array, element by element, to row-major order.
+std::vector<char> gather(const char *data, const rt::ArrayArgument &view, int64_t count) {
+  size_t size = rt::sizeInBytes(view.dtype);
+  std::vector<char> packed(count * size);
+  std::vector<int64_t> index(view.shape.size());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0;
+    for (size_t dim = 0; dim < index.size(); ++dim)
+      offset += index[dim] * view.strides[dim];
+    std::memcpy(packed.data() + i * size, data + offset * static_cast<int64_t>(size), size);
+    for (size_t dim = index.size(); dim-- > 0;) {
+      if (++index[dim] < view.shape[dim])
+        break;
+      index[dim] = 0;
+    }
+  }
+  return packed;
+}
+
+Array copyFromHost(const Tensor &tensor, rt::ArrayArgument view) {
+  const char *data = static_cast<const char *>(tensor.data) + tensor.byteOffset;
+  Array array;
+  array.view = view;
+  int64_t count = array.elements();
+  std::vector<char> packed;
+  if (count == 0 || !isDense(view)) {
+    if (count != 0) {
+      packed = gather(data, view, count);
+      data = packed.data();
+    }
+    array.view.strides = rowMajorStrides(view.shape);
+  }
+  array.memory = Memory::allocate(array.spanBytes());
+  array.view.address = array.memory->address();
+  nb::gil_scoped_release released;
+  rt::Device::get().copyToDevice(array.view.address, data, array.spanBytes());
+  return array;
+}
+
+/// Takes the tensor out of a capsule of either kind; `release` gives it back.
+Array import(const Tensor &tensor, std::function<void()> release) {
+  // Whatever happens below, the producer gets its tensor back exactly once.
+  auto keeper = std::make_shared<Memory>(0, 0, std::move(release));
+  rt::ArrayArgument view;
+  view.dtype = importedType(tensor);
+  view.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+  view.strides = rowMajorStrides(view.shape);
+  if (tensor.strides)
+    view.strides.assign(tensor.strides, tensor.strides + tensor.rank);
+
+  switch (tensor.deviceType) {
+  case HostMemory:
+  case CudaHostMemory:
+    return copyFromHost(tensor, std::move(view));
+  case CudaMemory:
+  case CudaManaged:
+    break;
+  default:
+    bufferError("girih cannot take an array from DLPack device type " +
+                std::to_string(tensor.deviceType) + "; expected host or CUDA memory");
+  }
+  const rt::Driver &driver = rt::Device::get().driver();
+  if (driver.isEmulated())
+    bufferError("the array lives on a GPU, but girih runs on the emulated device; copy it to the "
+                "host first");
+  if (tensor.deviceId != driver.device())
+    bufferError("the array lives on GPU " + std::to_string(tensor.deviceId) +
+                ", but girih runs on GPU " + std::to_string(driver.device()));
+  if (std::any_of(view.strides.begin(), view.strides.end(), [](int64_t s) { return s < 0; }))
+    bufferError("the array has negative strides " + rt::printExtents(view.strides) +
+                "; pass a contiguous copy");
+  Array array;
+  view.address = reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset;
+  array.view = std::move(view);
+  uint64_t address = array.view.address;
+  array.memory = std::make_shared<Memory>(address, array.spanBytes(), [keeper] {});
+  return array;
+}
+
+template <typename T> Array importCapsule(nb::handle capsule) {
+  auto *managed = static_cast<T *>(PyCapsule_GetPointer(capsule.ptr(), CapsuleNames<T>::fresh));
+  if (!managed)
+    nb::raise_python_error();
+  if constexpr (std::is_same_v<T, ManagedVersioned>)
+    if (managed->major != 1)
+      bufferError("the array comes with DLPack version " + std::to_string(managed->major) +
+                  ", girih reads version 1");
+  // From here on the tensor is ours to delete.
+  PyCapsule_SetName(capsule.ptr(), CapsuleNames<T>::used);
+  return import(managed->tensor, [managed] {
+    if (!managed->deleter)
+      return;
+    nb::gil_scoped_acquire gil; // the producer may be Python
+    managed->deleter(managed);
+  });
+}
+
+/// What an exported capsule keeps alive.
+struct Export {
+  std::vector<int64_t> shape, strides;
+  std::shared_ptr<Memory> memory; ///< shared device memory, or
+  std::vector<char> host;         ///< a copy on the host
+};
+
+template <typename T> void deleteExport(T *managed) {
+  delete static_cast<Export *>(managed->context);
+  delete managed;
+}
+
+template <typename T>
+nb::object exportCapsule(std::unique_ptr<Export> content, Tensor tensor, uint64_t flags) {
+  auto managed = std::make_unique<T>();
+  tensor.shape = content->shape.data();
+  tensor.strides = content->strides.data();
+  managed->tensor = tensor;
+  managed->context = content.get();
+  managed->deleter = deleteExport<T>;
+  if constexpr (std::is_same_v<T, ManagedVersioned>) {
+    managed->major = 1;
+    managed->minor = 0;
+    managed->flags = flags;
+  }
+  // A capsule that nobody has taken still owns its tensor.
+  PyObject *capsule = PyCapsule_New(managed.get(), CapsuleNames<T>::fresh, [](PyObject *object) {
+    if (PyCapsule_IsValid(object, CapsuleNames<T>::fresh))
+      deleteExport(static_cast<T *>(PyCapsule_GetPointer(object, CapsuleNames<T>::fresh)));
+  });
+  if (!capsule)
+    nb::raise_python_error();
+  content.release();
+  managed.release();
+  return nb::steal(capsule);
+}
+
+std::pair<int, int> ownDevice() {
+  const rt::Driver &driver = rt::Device::get().driver();
+  return driver.isEmulated() ? std::pair(int{HostMemory}, 0)
+                             : std::pair(int{CudaMemory}, int{driver.device()});
+}
+
+} // namespace
+
+Array fromDlpack(nb::handle capsule) {
+  if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<ManagedVersioned>::fresh))
+    return importCapsule<ManagedVersioned>(capsule);
+  if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<Managed>::fresh))
+    return importCapsule<Managed>(capsule);
+  throw nb::type_error("expected a DLPack capsule that nobody has taken yet");
+}
+
+nb::tuple dlpackDevice(const Array &) {
+  auto [type, id] = ownDevice();
+  return nb::make_tuple(type, id);
+}
+
+nb::object toDlpack(const Array &array, nb::object stream, nb::object maxVersion, nb::object device,
+                    nb::object copy) {
+  auto own = ownDevice();
+  auto wanted = own;
+  if (!device.is_none())
+    wanted = {nb::cast<int>(device[0]), nb::cast<int>(device[1])};
+  bool toHost = wanted.first == HostMemory;
+  if (!toHost && wanted != own)
+    bufferError(
+        "the array can be exported to its own device and to the host, not to DLPack device (" +
+        std::to_string(wanted.first) + ", " + std::to_string(wanted.second) + ")");
+  bool mustShare = !copy.is_none() && !nb::cast<bool>(copy);
+  if (toHost && mustShare)
+    bufferError("memory of the device cannot be shared with the host; copy=False asks for that");
+  bool mustCopy = !copy.is_none() && !mustShare;
+
+  // The consumer's stream need not wait for ours once ours is idle. -1 asks for no synchronisation.
+  if (toHost || stream.is_none() || nb::cast<int64_t>(stream) != -1)
+    synchronize();
+
+  rt::Device &runtime = rt::Device::get();
+  auto content = std::make_unique<Export>();
+  content->shape = array.view.shape;
+  content->strides = array.view.strides;
+  Tensor tensor = {};
+  tensor.deviceType = wanted.first;
+  tensor.deviceId = wanted.second;
+  tensor.rank = array.view.shape.size();
+  for (const TypeEntry &type : types)
+    if (type.dtype == array.view.dtype) {
+      tensor.code = type.code;
+      tensor.bits = type.bits;
+      tensor.lanes = 1;
+    }
+  if (tensor.lanes == 0)
+    bufferError(std::string("DLPack has no type for ") + rt::name(array.view.dtype));
+
+  uint64_t flags = 0;
+  size_t bytes = array.spanBytes();
+  if (toHost) {
+    content->host.resize(std::max<size_t>(bytes, 1));
+    runtime.copyToHost(content->host.data(), array.view.address, bytes);
+    tensor.data = content->host.data();
+    flags = IsCopied;
+    // Writing to a copy that the consumer did not ask for would be lost without a word.
+    if (!mustCopy && own.first == HostMemory)
+      flags |= ReadOnly;
+  } else if (mustCopy) {
+    content->memory = Memory::allocate(bytes);
+    runtime.copyOnDevice(content->memory->address(), array.view.address, bytes);
+    tensor.data = reinterpret_cast<void *>(content->memory->address());
+    flags = IsCopied;
+  } else {
+    content->memory = array.memory;
+    tensor.data = reinterpret_cast<void *>(array.view.address);
+  }
+  bool versioned = !maxVersion.is_none() && nb::cast<int>(maxVersion[0]) >= 1;
+  return versioned ? exportCapsule<ManagedVersioned>(std::move(content), tensor, flags)
+                   : exportCapsule<Managed>(std::move(content), tensor, flags);
+}
+
+} // namespace girih::python

@@ -1,0 +1,57 @@
+//===- Module.cpp - The extension girih._runtime
+//-------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Binds the runtime to Python. Importing it touches no device: the first array or launch does.
+//
+//===--------------------------------------------------------------------------------------------===//
+#include "Array.h"
+#include "Program.h"
+
+#include <nanobind/stl/string.h>
+
+namespace girih::python {
+namespace {
+
+/// Raises the exception class of girih.errors that corresponds to an error of the runtime.
+void translate(const std::exception_ptr &error, void *) {
+  auto raise = [](const char *type, const char *message) {
+    nb::object errors = nb::module_::import_("girih.errors");
+    PyErr_SetString(errors.attr(type).ptr(), message);
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const rt::LaunchError &launch) {
+    raise("LaunchError", launch.what());
+  } catch (const rt::DeviceError &device) {
+    raise("DeviceError", device.what());
+  } catch (const rt::Error &other) {
+    raise("GirihError", other.what());
+  }
+}
+
+} // namespace
+} // namespace girih::python
+
+NB_MODULE(_runtime, module) {
+  namespace nb = nanobind;
+  using namespace girih::python;
+  module.doc() = "Device memory and launches; girih's users reach it through the package girih.";
+  // Arrays in a script's global variables live until the process ends; that is no leak to report.
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator(translate);
+  bindArray(module);
+  bindProgram(module);
+  module.def("synchronize", &synchronize,
+             "Waits for every launch. Raises girih.DeviceError if one of them failed.");
+  module.def(
+      "device_name", [] { return rt::Device::get().driver().deviceName(); },
+      "The name of the device that runs the kernels.");
+  module.def(
+      "is_emulated", [] { return rt::Device::get().driver().isEmulated(); },
+      "Whether the emulated device runs the kernels.");
+  module.def(
+      "multiprocessor_count", [] { return rt::Device::get().multiprocessorCount(); },
+      "How many multiprocessors the device has.");
+}

@@ -1,0 +1,160 @@
+//===- Program.cpp - girih._runtime.Program: a compiled kernel, ready to be called
+//---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===--------------------------------------------------------------------------------------------===//
+#include "Program.h"
+
+#include "Array.h"
+
+#include "girih/Runtime/Program.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace girih::python {
+namespace {
+
+using SourceTuple = std::tuple<std::string, std::string, int64_t>;
+
+std::string typeName(nb::handle object) { return nb::inst_name(object).c_str(); }
+
+/// Which argument a message is about: "b", or "argument 5" where the kernel has no such parameter.
+std::string argumentName(const rt::Manifest &manifest, size_t index) {
+  return index < manifest.parameters.size() ? manifest.parameters[index].name
+                                            : "argument " + std::to_string(index);
+}
+
+rt::Argument toArgument(nb::handle object, const rt::Manifest &manifest, size_t index) {
+  if (nb::isinstance<Array>(object))
+    return nb::cast<const Array &>(object).view;
+  // Numbers of other libraries (NumPy's scalars) say so by __index__ or __float__.
+  if (PyIndex_Check(object.ptr())) {
+    nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
+    if (!integer.is_valid())
+      nb::raise_python_error();
+    int overflow = 0;
+    int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+    if (overflow != 0)
+      throw rt::LaunchError(argumentName(manifest, index) + ": the integer " +
+                            nb::str(integer).c_str() + " does not fit 64 bits");
+    return value;
+  }
+  if (PyFloat_Check(object.ptr()) || nb::hasattr(object, "__float__")) {
+    double value = PyFloat_AsDouble(object.ptr());
+    if (value == -1.0 && PyErr_Occurred())
+      nb::raise_python_error();
+    return value;
+  }
+  throw rt::LaunchError(argumentName(manifest, index) +
+                        ": expected a girih.Array or a number, found an object of type " +
+                        typeName(nb::handle(object)));
+}
+
+void launch(rt::Program &program, nb::sequence objects, uintptr_t stream) {
+  std::vector<rt::Argument> arguments;
+  size_t count = nb::len(objects);
+  arguments.reserve(count);
+  std::vector<std::shared_ptr<Memory>> kept; // the arrays' memory, while the launch runs
+  for (size_t i = 0; i < count; ++i) {
+    nb::object object = objects[i];
+    arguments.push_back(toArgument(object, program.manifest(), i));
+    if (nb::isinstance<Array>(object))
+      kept.push_back(nb::cast<const Array &>(object).memory);
+  }
+  rt::Wait outcome;
+  {
+    nb::gil_scoped_release released;
+    outcome = program.launch(rt::Device::get(), arguments, reinterpret_cast<cuda::CUstream>(stream),
+                             signalArrived);
+  }
+  if (outcome == rt::Wait::Stopped)
+    nb::raise_python_error();
+}
+
+const char *accessName(rt::Access access) {
+  switch (access) {
+  case rt::Access::In:
+    return "in";
+  case rt::Access::Out:
+    return "out";
+  case rt::Access::InOut:
+    return "inout";
+  }
+  return "";
+}
+
+nb::list parameters(const rt::Program &program) {
+  nb::list list;
+  for (const rt::Parameter &parameter : program.manifest().parameters) {
+    nb::dict entry;
+    entry["name"] = parameter.name;
+    entry["kind"] = parameter.isArray ? "array" : "scalar";
+    entry["dtype"] = rt::name(parameter.dtype);
+    if (parameter.isArray) {
+      entry["rank"] = parameter.rank;
+      entry["contiguous"] = parameter.contiguous;
+      entry["access"] = accessName(parameter.access);
+    }
+    list.append(entry);
+  }
+  return list;
+}
+
+nb::tuple triple(const std::array<uint32_t, 3> &extents) {
+  return nb::make_tuple(extents[0], extents[1], extents[2]);
+}
+
+nb::list kernels(const rt::Program &program) {
+  nb::list list;
+  for (const rt::Kernel &kernel : program.manifest().kernels) {
+    nb::dict entry;
+    entry["name"] = kernel.name;
+    entry["block"] = triple(kernel.block);
+    entry["cluster"] = triple(kernel.cluster);
+    entry["registers"] = kernel.registers;
+    entry["spill_bytes"] = kernel.spillBytes;
+    entry["stack_bytes"] = kernel.stackBytes;
+    entry["shared_bytes"] = kernel.dynamicSharedBytes;
+    list.append(entry);
+  }
+  return list;
+}
+
+} // namespace
+
+void bindProgram(nb::module_ &module) {
+  nb::class_<rt::Program>(module, "Program",
+                          "A kernel package: an image with its manifest. Nothing is loaded before "
+                          "the first launch.")
+      .def(
+          "__init__",
+          [](rt::Program *self, nb::bytes image, const std::vector<SourceTuple> &sources) {
+            std::vector<rt::Source> places;
+            for (const auto &[name, file, line] : sources)
+              places.push_back({name, file, line});
+            new (self) rt::Program({static_cast<const char *>(image.data()), image.size()}, places);
+          },
+          nb::arg("image"), nb::arg("sources") = std::vector<SourceTuple>(),
+          "Sources are (function name, file, first line): where the kernel's functions stand "
+          "today.")
+      .def("launch", &launch, nb::arg("args"), nb::arg("stream") = 0,
+           "Runs the kernel on girih.Arrays and numbers, in the order of the parameters. On the "
+           "emulated device it returns when the kernel has run, on a GPU at once.")
+      .def_prop_ro(
+          "name", [](const rt::Program &program) { return program.manifest().name; },
+          "The kernel's name.")
+      .def_prop_ro("parameters", &parameters,
+                   "One dict per parameter: name, kind, dtype, and for arrays rank, contiguous, "
+                   "access.")
+      .def_prop_ro("kernels", &kernels,
+                   "One dict per device kernel: name, block, cluster, registers, spill_bytes, "
+                   "stack_bytes, shared_bytes.")
+      .def_prop_ro(
+          "info", [](const rt::Program &program) { return kernels(program)[0]; },
+          "The dict of the first device kernel.");
+}
+
+} // namespace girih::python
