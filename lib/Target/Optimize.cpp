@@ -16,12 +16,64 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopDeletion.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/SCCP.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 using namespace girih;
 using namespace girih::target;
 
+/// InstCombine's later rounds exist to verify that nothing is left to do.
+static llvm::InstCombineOptions oneRound() { return llvm::InstCombineOptions().setMaxIterations(1); }
+
 static bool isKernel(const llvm::Function &function) {
   return function.getCallingConv() == llvm::CallingConv::PTX_Kernel;
+}
+
+/// One round of everything, with the cheap cleaning passes between the ones that need clean input.
+static void buildPipeline(llvm::PassBuilder &builder, llvm::ModulePassManager &passes) {
+  const auto level = llvm::OptimizationLevel::O3;
+  // The backend's own: answers __nvvm_reflect, gives ranges to thread indices.
+  builder.invokePipelineStartEPCallbacks(passes, level);
+  passes.addPass(llvm::AlwaysInlinerPass());
+  passes.addPass(llvm::GlobalDCEPass());
+
+  llvm::FunctionPassManager function;
+  function.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  function.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
+  function.addPass(llvm::SimplifyCFGPass());
+  function.addPass(llvm::InstCombinePass(oneRound()));
+
+  // Rotation first: only then is a loop's header a place that LICM may hoist past.
+  llvm::LoopPassManager rotate;
+  rotate.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
+  rotate.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  function.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate), /*UseMemorySSA=*/true));
+  function.addPass(llvm::SimplifyCFGPass());
+  llvm::LoopPassManager induction;
+  induction.addPass(llvm::IndVarSimplifyPass());
+  induction.addPass(llvm::LoopDeletionPass());
+  function.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(induction)));
+
+  function.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  function.addPass(llvm::GVNPass());
+  function.addPass(llvm::SCCPPass());
+  function.addPass(llvm::InstCombinePass(oneRound()));
+  function.addPass(llvm::ADCEPass());
+  function.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().convertSwitchRangeToICmp(true)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(function)));
+  passes.addPass(llvm::GlobalDCEPass());
 }
 
 void target::optimize(llvm::Module &module, llvm::TargetMachine &machine, int optLevel) {
@@ -32,11 +84,7 @@ void target::optimize(llvm::Module &module, llvm::TargetMachine &machine, int op
     if (!function.hasFnAttribute(llvm::Attribute::NoInline) && optLevel > 0)
       function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = false;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
@@ -48,7 +96,9 @@ void target::optimize(llvm::Module &module, llvm::TargetMachine &machine, int op
   builder.crossRegisterProxies(loops, functions, sccs, modules);
 
   llvm::ModulePassManager passes;
-  passes = builder.buildPerModuleDefaultPipeline(optLevel > 0 ? llvm::OptimizationLevel::O3
-                                                              : llvm::OptimizationLevel::O0);
+  if (optLevel == 0)
+    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O0);
+  else
+    buildPipeline(builder, passes);
   passes.run(module, modules);
 }
