@@ -1,0 +1,252 @@
+// Entry points: launches. Everything that a caller can get wrong is refused before the launch is
+// queued, with the code that a GPU's driver gives; what the kernel does wrong fails the context
+// later.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "State.h"
+
+#include <cstring>
+
+using namespace girih::cuda;
+using girih::emu::DeviceLimits;
+using girih::emu::Dim3;
+
+namespace {
+
+/// A refusal: a code and why.
+struct Refusal {
+  CUresult code = CUDA_SUCCESS;
+  std::string reason;
+  explicit operator bool() const { return code != CUDA_SUCCESS; }
+};
+
+std::string text(const Dim3 &extent) {
+  return std::to_string(extent.x) + " x " + std::to_string(extent.y) + " x " +
+         std::to_string(extent.z);
+}
+
+constexpr uint32_t kPortableCluster = 8;
+
+Refusal checkShape(const CUfunc_st &function, const Dim3 &grid, const Dim3 &block,
+                   uint32_t dynamicShared) {
+  const girih::emu::FunctionAttributes &facts = function.attributes();
+  std::string kernel = "kernel " + facts.name + ": ";
+  if (!grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535)
+    return {CUDA_ERROR_INVALID_VALUE,
+            kernel + "the grid is " + text(grid) +
+                "; it must be 1 to 2147483647 by 1 to 65535 by 1 to 65535"};
+  if (!block.x || !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 ||
+      block.count() > DeviceLimits::maxThreadsPerBlock)
+    return {CUDA_ERROR_INVALID_VALUE,
+            kernel + "the block is " + text(block) +
+                "; it may have 1024 x 1024 x 64 threads, and 1024 in all"};
+  if (facts.requiredBlock && !(*facts.requiredBlock == block))
+    return {CUDA_ERROR_INVALID_VALUE, kernel + "the block is " + text(block) +
+                                          ", but .reqntid says " + text(*facts.requiredBlock)};
+  if (block.count() > facts.maxThreadsPerBlock)
+    return {CUDA_ERROR_INVALID_VALUE, kernel + "the block has " + std::to_string(block.count()) +
+                                          " threads, and the kernel allows " +
+                                          std::to_string(facts.maxThreadsPerBlock)};
+  if (dynamicShared > static_cast<uint32_t>(function.maxDynamicShared))
+    return {CUDA_ERROR_INVALID_VALUE,
+            kernel + std::to_string(dynamicShared) + " bytes of dynamic shared memory, but " +
+                std::to_string(function.maxDynamicShared) +
+                " are allowed (cuFuncSetAttribute with "
+                "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES allows more)"};
+  return {};
+}
+
+Refusal checkCluster(const CUfunc_st &function, const Dim3 &grid,
+                     const std::optional<Dim3> &asked) {
+  const auto &required = function.attributes().requiredCluster;
+  std::string kernel = "kernel " + function.attributes().name + ": ";
+  if (asked && required && !(*asked == *required))
+    return {CUDA_ERROR_INVALID_CLUSTER_SIZE, kernel + "the cluster is " + text(*asked) +
+                                                 ", but .reqnctapercluster says " +
+                                                 text(*required)};
+  Dim3 cluster = asked ? *asked : required ? *required : Dim3{};
+  if (!cluster.x || !cluster.y || !cluster.z || grid.x % cluster.x || grid.y % cluster.y ||
+      grid.z % cluster.z)
+    return {CUDA_ERROR_INVALID_CLUSTER_SIZE, kernel + "the grid of " + text(grid) +
+                                                 " is not made of whole clusters of " +
+                                                 text(cluster)};
+  uint32_t limit = function.nonPortableCluster ? DeviceLimits::maxClusterSize : kPortableCluster;
+  if (cluster.count() > limit)
+    return {CUDA_ERROR_INVALID_CLUSTER_SIZE,
+            kernel + "a cluster of " + std::to_string(cluster.count()) + " blocks; at most " +
+                std::to_string(limit) + " are allowed"};
+  return {};
+}
+
+/// Attributes that matter or may be ignored; others could change what a program means.
+Refusal readAttributes(const CUlaunchConfig &config, std::optional<Dim3> &cluster) {
+  if (config.numAttrs && !config.attrs)
+    return {CUDA_ERROR_INVALID_VALUE, "attrs is null"};
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute &attribute = config.attrs[i];
+    switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      cluster = Dim3{attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                     attribute.value.clusterDim.z};
+      break;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: // the earlier kernel has ended:
+                                                                // always allowed
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      break;
+    default:
+      return {CUDA_ERROR_NOT_SUPPORTED, "launch attribute " + std::to_string(attribute.id) +
+                                            " is not modelled by the emulated device"};
+    }
+  }
+  return {};
+}
+
+/// The packed parameters: from one pointer each, or from the buffer that `extra` names.
+Refusal packParameters(const girih::emu::FunctionAttributes &facts, void **parameters, void **extra,
+                       std::vector<uint8_t> &packed) {
+  packed.assign(facts.paramBytes, 0);
+  std::string kernel = "kernel " + facts.name + ": ";
+  if (parameters && extra)
+    return {CUDA_ERROR_INVALID_VALUE, kernel + "kernelParams and extra are both given"};
+  if (extra) {
+    const void *buffer = nullptr;
+    size_t size = 0;
+    for (; reinterpret_cast<uintptr_t>(*extra) != launchParamEnd; extra += 2) {
+      if (reinterpret_cast<uintptr_t>(*extra) == launchParamBufferPointer)
+        buffer = extra[1];
+      else if (reinterpret_cast<uintptr_t>(*extra) == launchParamBufferSize)
+        size = *static_cast<const size_t *>(extra[1]);
+      else
+        return {CUDA_ERROR_INVALID_VALUE, kernel + "extra holds an unknown entry"};
+    }
+    // A buffer may lack the padding after the last parameter.
+    size_t needed =
+        facts.params.empty() ? 0 : facts.params.back().offset + facts.params.back().size;
+    if (!buffer || size < needed)
+      return {CUDA_ERROR_INVALID_VALUE, kernel + "the parameter buffer has " +
+                                            std::to_string(size) + " bytes, the kernel takes " +
+                                            std::to_string(needed)};
+    std::memcpy(packed.data(), buffer, std::min<size_t>(size, packed.size()));
+    return {};
+  }
+  for (size_t i = 0; i < facts.params.size(); ++i) {
+    if (!parameters || !parameters[i])
+      return {CUDA_ERROR_INVALID_VALUE, kernel + "there is no value for parameter " +
+                                            std::to_string(i) + " of " +
+                                            std::to_string(facts.params.size())};
+    std::memcpy(packed.data() + facts.params[i].offset, parameters[i], facts.params[i].size);
+  }
+  return {};
+}
+
+/// A launch as the queue holds it.
+struct Launch {
+  std::shared_ptr<girih::emu::Module> module; // keeps `function`
+  const girih::emu::Function *function;
+  girih::emu::LaunchConfig config;
+  std::vector<uint8_t> parameters;
+  StreamPtr stream;
+};
+
+const char *outcomeText(girih::emu::Outcome outcome) {
+  switch (outcome) {
+  case girih::emu::Outcome::Faulted:
+    return "the kernel was stopped by a fault";
+  case girih::emu::Outcome::Deadlock:
+    return "no thread of the kernel could go on";
+  default:
+    return "the kernel ended";
+  }
+}
+
+void report(const Launch &launch, const girih::emu::LaunchResult &result) {
+  std::string seed = std::to_string(launch.config.options.seed);
+  std::string findings = result.render(), json;
+  for (const girih::emu::Finding &finding : result.findings)
+    json += (json.empty() ? "" : ",") + finding.json();
+  State::get().fail(CUDA_ERROR_LAUNCH_FAILED,
+                    "kernel " + launch.function->attributes().name + " on the emulated device: " +
+                        (findings.empty() ? outcomeText(result.outcome) : findings) +
+                        "\n(GIRIH_SEED=" + seed + " repeats this run)",
+                    "[" + json + "]");
+}
+
+void run(const Launch &launch, WorkQueue::Ticket ticket) {
+  State &state = State::get();
+  if (!state.beginLaunch(ticket)) {
+    state.noteCancelled(*launch.stream);
+    return;
+  }
+  girih::emu::LaunchConfig config = launch.config;
+  config.params = launch.parameters.data();
+  config.paramBytes = launch.parameters.size();
+  config.options.cancel = &state.cancelFlag();
+  girih::emu::LaunchResult result = state.device().launch(*launch.function, config);
+  if (result.outcome == girih::emu::Outcome::Cancelled)
+    state.noteCancelled(*launch.stream);
+  else if (!result.clean())
+    report(launch, result);
+}
+
+} // namespace
+
+namespace girih::cuda {
+
+GIRIH_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction handle,
+                                       void **parameters, void **extra) {
+  GIRIH_REQUIRE_CONTEXT();
+  if (!config)
+    GIRIH_REFUSE(CUDA_ERROR_INVALID_VALUE, "config is null");
+  State &state = State::get();
+  GIRIH_FIND_STREAM(stream, config->hStream);
+
+  auto launch = std::make_shared<Launch>();
+  launch->stream = stream;
+  Dim3 grid{config->gridDimX, config->gridDimY, config->gridDimZ};
+  Dim3 block{config->blockDimX, config->blockDimY, config->blockDimZ};
+  std::optional<Dim3> cluster;
+  Refusal refusal = readAttributes(*config, cluster);
+  {
+    std::lock_guard lock(state.mutex);
+    auto found = state.functions.find(handle);
+    if (found == state.functions.end())
+      GIRIH_REFUSE(CUDA_ERROR_INVALID_HANDLE,
+                   hex(reinterpret_cast<uintptr_t>(handle)) + " is no function");
+    const CUfunc_st &function = *found->second;
+    if (!refusal)
+      refusal = checkShape(function, grid, block, config->sharedMemBytes);
+    if (!refusal)
+      refusal = checkCluster(function, grid, cluster);
+    if (!refusal)
+      refusal = packParameters(function.attributes(), parameters, extra, launch->parameters);
+    launch->module = function.module;
+    launch->function = function.function;
+  }
+  if (refusal)
+    GIRIH_REFUSE(refusal.code, refusal.reason);
+
+  launch->config.grid = grid;
+  launch->config.block = block;
+  launch->config.cluster = cluster;
+  launch->config.dynamicSharedBytes = config->sharedMemBytes;
+  launch->config.options = state.optionsForLaunch();
+  state.enqueue(stream, [launch](WorkQueue::Ticket ticket) { run(*launch, ticket); });
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
+                                     unsigned gridZ, unsigned blockX, unsigned blockY,
+                                     unsigned blockZ, unsigned sharedBytes, CUstream stream,
+                                     void **parameters, void **extra) {
+  CUlaunchConfig config{gridX,  gridY,       gridZ,  blockX,  blockY,
+                        blockZ, sharedBytes, stream, nullptr, 0};
+  return cuLaunchKernelEx(&config, function, parameters, extra);
+}
+
+} // namespace girih::cuda

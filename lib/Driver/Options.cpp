@@ -1,0 +1,105 @@
+// Parsing of options.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
+#include <thread>
+
+namespace girih::cuda {
+namespace {
+
+bool parseNumber(std::string_view text, uint64_t low, uint64_t high, uint64_t &value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
+}
+
+template <typename Value> struct Choice {
+  std::string_view name;
+  Value value;
+};
+constexpr Choice<emu::Adversary> kAdversaries[] = {
+    {"none", emu::Adversary::None},
+    {"async-late", emu::Adversary::AsyncLate},
+    {"async-early", emu::Adversary::AsyncEarly},
+    {"starve-one", emu::Adversary::StarveOne},
+    {"producers-first", emu::Adversary::ProducersFirst},
+    {"consumers-first", emu::Adversary::ConsumersFirst}};
+constexpr Choice<emu::Numerics> kNumerics[] = {{"exact", emu::Numerics::Exact},
+                                               {"hopper", emu::Numerics::Hopper}};
+
+template <typename Value, size_t N>
+std::string choose(const Choice<Value> (&choices)[N], std::string_view name, Value &value) {
+  std::string expected;
+  for (const Choice<Value> &choice : choices) {
+    if (choice.name == name) {
+      value = choice.value;
+      return {};
+    }
+    expected += (expected.empty() ? "" : ", ") + std::string(choice.name);
+  }
+  return "expected one of " + expected;
+}
+
+constexpr uint32_t kMaxThreads = 1024;
+
+} // namespace
+
+std::string Options::set(std::string_view name, std::string_view value) {
+  uint64_t number = 0;
+  if (name == "seed")
+    return parseNumber(value, 0, UINT64_MAX, launch.seed) ? ""
+                                                          : "expected a number from 0 to 2^64 - 1";
+  if (name == "threads") {
+    if (!parseNumber(value, 0, kMaxThreads, number))
+      return "expected a number of host threads from 1 to 1024, or 0 for all";
+    threads = static_cast<unsigned>(number);
+    return {};
+  }
+  if (name == "checks") {
+    if (!parseNumber(value, 0, 1, number))
+      return "expected 0 or 1";
+    launch.checks = number != 0;
+    return {};
+  }
+  if (name == "sms") {
+    if (!parseNumber(value, 1, emu::DeviceOptions().multiprocessors, number))
+      return "expected a number of multiprocessors from 1 to " +
+             std::to_string(emu::DeviceOptions().multiprocessors);
+    multiprocessors = static_cast<uint32_t>(number);
+    return {};
+  }
+  if (name == "adversary")
+    return choose(kAdversaries, value, launch.adversary);
+  if (name == "numerics")
+    return choose(kNumerics, value, launch.numerics);
+  return "expected one of the options seed, threads, checks, sms, adversary, numerics";
+}
+
+std::string Options::readEnvironment() {
+  constexpr struct {
+    const char *variable;
+    const char *option;
+  } variables[] = {{"GIRIH_SEED", "seed"},         {"GIRIH_THREADS", "threads"},
+                   {"GIRIH_CHECKS", "checks"},     {"GIRIH_SMS", "sms"},
+                   {"GIRIH_NUMERICS", "numerics"}, {"GIRIH_ADVERSARY", "adversary"}};
+  for (const auto &entry : variables) {
+    const char *value = std::getenv(entry.variable);
+    if (!value || !*value)
+      continue;
+    if (std::string error = set(entry.option, value); !error.empty())
+      return std::string(entry.variable) + " is \"" + value + "\": " + error;
+  }
+  return {};
+}
+
+emu::LaunchOptions Options::forLaunch() const {
+  emu::LaunchOptions options = launch;
+  unsigned hardware = std::thread::hardware_concurrency();
+  options.threads = threads ? threads : hardware ? hardware : 1;
+  return options;
+}
+
+} // namespace girih::cuda

@@ -1,0 +1,272 @@
+// The driver's state.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "State.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace girih::cuda {
+namespace {
+
+// As with NVIDIA's driver, a child process cannot use what its parent began: the queue's thread is
+// not there.
+std::atomic<bool> forked{false};
+
+std::vector<CUcontext> &contextStack() {
+  static thread_local std::vector<CUcontext> stack;
+  return stack;
+}
+
+/// A process that ends during a launch must not tear down what the launch uses.
+void stopAtExit() {
+  if (forked)
+    return;
+  State &state = State::get();
+  state.cancel();
+  WorkQueue::Ticket last = state.queue.lastPushed();
+  for (int tries = 0; tries < 200 && !state.queue.isDone(last); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+} // namespace
+
+State::State() : defaultStream(std::make_shared<CUstream_st>()) {}
+
+State &State::get() {
+  static State *state = new State;
+  return *state;
+}
+
+CUresult State::initialise() {
+  std::lock_guard lock(mutex);
+  if (forked)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (initialised)
+    return CUDA_SUCCESS;
+  if (std::string wrong = launchOptions.readEnvironment(); !wrong.empty()) {
+    // Said even without GIRIH_LOG: a result code cannot carry it.
+    std::fprintf(stderr, "girih: %s\n", wrong.c_str());
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  std::atexit(stopAtExit);
+  initialised = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult State::checkInitialised() const {
+  return initialised && !forked ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult State::enter() const {
+  if (CUresult code = checkInitialised(); code != CUDA_SUCCESS)
+    return code;
+  if (!current() || !isActive())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  return error;
+}
+
+std::string State::reasonFor(CUresult code) {
+  if (code == CUDA_ERROR_NOT_INITIALIZED)
+    return forked ? "this process was forked from one that used the driver; use it in one of the "
+                    "two only"
+                  : "cuInit has not been called";
+  if (code == CUDA_ERROR_INVALID_CONTEXT)
+    return "no context is current in this thread (cuDevicePrimaryCtxRetain, then cuCtxSetCurrent)";
+  return "an earlier launch failed; its findings are in girihEmulatorReports";
+}
+
+CUcontext State::current() const {
+  return contextStack().empty() ? nullptr : contextStack().back();
+}
+
+bool State::setCurrent(CUcontext context) {
+  if (context && (context != &primary || !isActive()))
+    return false;
+  std::vector<CUcontext> &stack = contextStack();
+  if (!stack.empty())
+    stack.pop_back();
+  if (context)
+    stack.push_back(context);
+  return true;
+}
+
+bool State::pushCurrent(CUcontext context) {
+  if (context != &primary || !isActive())
+    return false;
+  contextStack().push_back(context);
+  return true;
+}
+
+CUcontext State::popCurrent() {
+  CUcontext top = current();
+  if (top)
+    contextStack().pop_back();
+  return top;
+}
+
+CUcontext State::retain() {
+  std::lock_guard lock(mutex);
+  if (!emulator) {
+    emu::DeviceOptions options;
+    options.multiprocessors = launchOptions.multiprocessors;
+    emulator = std::make_unique<emu::Device>(options);
+  }
+  ++retained;
+  return &primary;
+}
+
+bool State::release() {
+  if (retained == 0)
+    return false;
+  if (retained == 1)
+    destroyContext();
+  --retained;
+  return true;
+}
+
+bool State::isActive() const { return retained > 0; }
+
+void State::destroyContext() {
+  queue.wait(queue.lastPushed());
+  std::lock_guard lock(mutex);
+  for (CUmodule module : modules)
+    delete module;
+  for (CUevent event : events)
+    delete event;
+  modules.clear();
+  functions.clear();
+  events.clear();
+  streams.clear();
+  allocations.clear();
+  emulator.reset();
+  error = CUDA_SUCCESS;
+}
+
+StreamPtr State::findStream(CUstream handle) {
+  uintptr_t number = reinterpret_cast<uintptr_t>(handle);
+  if (!handle || number == streamLegacy || number == streamPerThread)
+    return defaultStream;
+  std::lock_guard lock(mutex);
+  auto found = streams.find(handle);
+  return found == streams.end() ? nullptr : found->second;
+}
+
+WorkQueue::Ticket State::enqueue(const StreamPtr &stream,
+                                 std::function<void(WorkQueue::Ticket)> work) {
+  std::lock_guard lock(mutex);
+  WorkQueue::Ticket ticket = queue.push([this, work = std::move(work)](WorkQueue::Ticket ticket) {
+    if (error != CUDA_SUCCESS)
+      return;
+    try {
+      work(ticket);
+    } catch (const emu::DeviceError &failure) {
+      fail(CUDA_ERROR_LAUNCH_FAILED, failure.what(), "[]");
+    } catch (const std::bad_alloc &) {
+      fail(CUDA_ERROR_OUT_OF_MEMORY, "this machine has no memory left for the emulated device",
+           "[]");
+    }
+  });
+  stream->last = ticket;
+  // The default stream waits for every stream that did not opt out (CUDA driver API, "Stream
+  // synchronization behavior").
+  if (!(stream->flags & CU_STREAM_NON_BLOCKING))
+    defaultStream->last = ticket;
+  return ticket;
+}
+
+WorkQueue::Ticket State::enqueue(const StreamPtr &stream, std::function<void()> work) {
+  return enqueue(stream, [work = std::move(work)](WorkQueue::Ticket) { work(); });
+}
+
+CUresult State::runAndWait(const StreamPtr &stream, std::function<void()> work) {
+  queue.wait(enqueue(stream, std::move(work)));
+  return error;
+}
+
+CUresult State::outcomeOf(CUstream_st &stream) {
+  if (error != CUDA_SUCCESS)
+    return error;
+  std::lock_guard lock(mutex);
+  return std::exchange(stream.cancelled, false) ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
+}
+
+bool State::isDeviceRange(uint64_t address, uint64_t bytes) {
+  auto holds = [&](uint64_t begin, uint64_t size) {
+    return address >= begin && bytes <= size && address - begin <= size - bytes;
+  };
+  {
+    std::lock_guard lock(mutex);
+    auto next = allocations.upper_bound(address);
+    if (next != allocations.begin() && holds(std::prev(next)->first, std::prev(next)->second))
+      return true;
+  }
+  // A variable of a module.
+  std::optional<emu::AllocationInfo> found = device().findAllocation(address);
+  return found && holds(found->address, found->bytes);
+}
+
+void State::fail(CUresult code, const std::string &text, const std::string &json) {
+  std::lock_guard lock(mutex);
+  reportText += (reportText.empty() ? "" : "\n\n") + text;
+  reportJson = json;
+  error = code;
+}
+
+void State::addReport(const std::string &text) {
+  std::lock_guard lock(mutex);
+  reportText += (reportText.empty() ? "" : "\n\n") + text;
+}
+
+std::string State::reports() const {
+  std::lock_guard lock(mutex);
+  return reportText;
+}
+
+std::string State::reportsJson() const {
+  std::lock_guard lock(mutex);
+  return reportJson;
+}
+
+void State::clearError() {
+  std::lock_guard lock(mutex);
+  reportText.clear();
+  error = CUDA_SUCCESS;
+}
+
+void State::resetError() {
+  clearError();
+  std::lock_guard lock(mutex);
+  reportJson = "[]";
+}
+
+void State::cancel() {
+  std::lock_guard lock(mutex);
+  cancelledUpTo = queue.lastPushed();
+  cancelling = true;
+}
+
+bool State::beginLaunch(WorkQueue::Ticket ticket) {
+  std::lock_guard lock(mutex);
+  if (ticket <= cancelledUpTo)
+    return false;
+  cancelling = false;
+  return true;
+}
+
+void State::noteCancelled(CUstream_st &stream) {
+  std::lock_guard lock(mutex);
+  stream.cancelled = true;
+}
+
+emu::LaunchOptions State::optionsForLaunch() {
+  std::lock_guard lock(mutex);
+  return launchOptions.forLaunch();
+}
+
+} // namespace girih::cuda
