@@ -4,6 +4,7 @@
 #include "girih/Dialect/Plan/IR/Plan.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -73,6 +74,11 @@ LogicalResult TensorMapOp::verify() {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // In the nvvm phase the kernel is an llvm.func, whose types do not tell a tensor map any more.
+  auto lowered = symbols.lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
+      (*this)->getParentOp()->getParentOp(), getKernel());
+  if (lowered && lowered->hasAttr("nvvm.kernel") && lowered.getNumArguments() == getArgs().size())
+    return success();
   auto kernel = symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(
       (*this)->getParentOp()->getParentOp(), getKernel());
   if (!kernel)
