@@ -163,11 +163,15 @@ Result<Slice> slice(const Layout &layout, Dim axis, int32_t begin, int32_t end) 
     Repeat &counter = spec.repeats[i];
     int32_t step = counter.step[coordinate];
     below -= step * (counter.extent - 1);
-    if (counter.dim != dim || below > step)
+    if (counter.dim != dim)
       return LayoutError{range + " are not held by " + std::string(nameOf(dim)) +
                          "s alone: every " + std::to_string(step) + " " +
                          std::string(nameOf(axis)) + "s the " + std::string(nameOf(counter.dim)) +
                          " changes"};
+    if (below > step)
+      return LayoutError{range + " cannot be cut: groups of " + std::to_string(below) + " " +
+                         std::string(nameOf(axis)) + "s start every " + std::to_string(step) +
+                         " and overlap"};
     bool endsWhole = high % step == 0 || end == layout.outSize(axis);
     if (low % step == 0 && endsWhole) {
       first[i] = low / step;

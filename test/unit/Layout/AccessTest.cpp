@@ -194,6 +194,16 @@ TEST(VectorAccess, AcrossTheLinesOneElementAtATime) {
   expectVectorsLand(access, registers, buffer);
 }
 
+// Lines of an odd number of elements: neighbours are adjacent, but every other pair is not aligned.
+TEST(VectorAccess, MisalignedPairsGoOneByOne) {
+  Layout registers = get(wgmmaAccumulator(64, 24, 1));
+  Layout buffer = get(
+      Layout::parse("{} repeat {offset: [0,1] x 25, offset: [1,0] x 64} over {row: 64, col: 24}"));
+  VectorAccess access = *vectorAccess(registers, buffer, 4);
+  EXPECT_EQ(access.vector, 1);
+  expectVectorsLand(access, registers, buffer);
+}
+
 TEST(VectorAccess, LandsForEveryTileAndBuffer) {
   for (auto [rows, cols, warpgroups] :
        {std::tuple(64, 24, 1), std::tuple(192, 48, 3), std::tuple(256, 32, 2)})

@@ -197,7 +197,22 @@ TEST(Slice, PanelsOfABuffer) {
   EXPECT_EQ(rows.kept, range(64 * 64, 128 * 64));
 }
 
+// Two counters along the columns: the wide one is fixed, the narrow one cut.
+TEST(Slice, InsideAGroup) {
+  Layout whole = get(
+      Layout::parse("{} repeat {register: [0,1] x 5, register: [1,0] x 3, register: [0,5] x 3}"));
+  Slice part = *slice(whole, Dim::Col, 6, 9);
+  EXPECT_EQ(part.kept, (std::vector<int32_t>{16, 17, 18, 21, 22, 23, 26, 27, 28}));
+  expectSlice(whole, part, Dim::Col, 6, 9);
+  EXPECT_EQ(slice(whole, Dim::Col, 4, 6).error(),
+            "cols [4, 6) cut through groups of 5 that stay together");
+}
+
 TEST(Slice, MistakesAreNamed) {
+  EXPECT_EQ(slice(get(Layout::parse("{} repeat {register: [0,1] x 4, register: [0,2] x 2}")),
+                  Dim::Col, 2, 4)
+                .error(),
+            "cols [2, 4) cannot be cut: groups of 4 cols start every 2 and overlap");
   Layout accumulator = get(wgmmaAccumulator(64, 176, 1));
   EXPECT_EQ(slice(accumulator, Dim::Col, 4, 16).error(),
             "cols [4, 16) cut through groups of 8 that stay together");
@@ -257,6 +272,13 @@ TEST(Convert, TheCheapestKind) {
 
   Conversion warp = *convert(get(ldmatrixFragment(1, 16)), get(ldmatrixFragment(1, 16, true)));
   EXPECT_EQ(warp.kind, ConversionKind::WarpShuffle);
+
+  // Lanes 2 and 4 are neighbours of different quads.
+  Conversion quads = *convert(get(Layout::parse("{lane: [[0,1],[0,2],[0,4]]}")),
+                              get(Layout::parse("{lane: [[0,1],[0,4],[0,2]]}")));
+  EXPECT_EQ(quads.kind, ConversionKind::WarpShuffle);
+  EXPECT_EQ(quads.reason,
+            "element (0, 4) moves from warp 0 lane 4 register 0 to warp 0 lane 2 register 0");
 
   Conversion shared = *convert(accumulator, get(rowBlocked(64, 64, 8, 4, 1)));
   EXPECT_EQ(shared.kind, ConversionKind::SharedMemory);
