@@ -1,5 +1,6 @@
 // Which instruction moves a register tile to or from a shared buffer, what it costs, and its
-// addresses. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// addresses.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Layout/Access.h"
 

@@ -1,6 +1,7 @@
-// One form per map. Any layout is first written with as many counters and as few bases as possible,
-// which is unique (each counter is the longest run of its step); then leading counters of a power
-// of two join the atom again. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One form per map. Any layout is first written with as many counters and as few bases as
+// possible, which is unique (each counter is the longest run of its step); then leading counters
+// of a power of two join the atom again.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Enumerate.h"
 

@@ -1,6 +1,7 @@
-// Recovers the atom and the repeats of a map that is given point by point. Composition, inverse and
-// quotient compute their maps slot by slot, which is exact, and ask here for the form; a map that
-// has none is refused. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Recovers the atom and the repeats of a map that is given point by point. Composition, inverse
+// and quotient compute their maps slot by slot, which is exact, and ask here for the form; a map
+// that has none is refused.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Layout/Algebra.h"
 

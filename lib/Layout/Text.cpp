@@ -1,5 +1,6 @@
-// The text form of layouts: the printer, and a reader that says what it expected and what it found.
-// The grammar stands in Layout.h. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The text form of layouts: the printer, and a reader that says what it expected and what it
+// found. The grammar stands in Layout.h.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Layout/Layout.h"
 

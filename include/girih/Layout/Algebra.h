@@ -1,6 +1,7 @@
-// What one can compute with layouts: compose, invert, divide, slice, compare, convert. Maps of this
-// kind are not closed under every operation (a counter of 22 does not fit panels of 8), so each
-// answers with a layout or with a reason. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What one can compute with layouts: compose, invert, divide, slice, compare, convert. Maps of
+// this kind are not closed under every operation (a counter of 22 does not fit panels of 8), so
+// each answers with a layout or with a reason.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LAYOUT_ALGEBRA_H
 #define GIRIH_LAYOUT_ALGEBRA_H

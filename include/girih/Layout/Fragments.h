@@ -1,6 +1,6 @@
 // Register layouts by name. Each follows the figure or table of the PTX ISA that it cites (section
-// numbers of PTX ISA 9.0; 9.2 has the same). SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// numbers of PTX ISA 9.0; 9.2 has the same).
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LAYOUT_FRAGMENTS_H
 #define GIRIH_LAYOUT_FRAGMENTS_H

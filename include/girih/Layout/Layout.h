@@ -1,8 +1,8 @@
 // Which element sits in which lane, warp, register or place of shared memory. A layout is an atom,
 // repeated: the atom is a linear map over GF(2), which is what swizzles and fragments are, and the
 // repeats are counters of any extent, because the tiles worth having (192x176, say) are no powers
-// of two. docs/Layout.md tells the story with pictures. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// of two. docs/Layout.md tells the story with pictures.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LAYOUT_LAYOUT_H
 #define GIRIH_LAYOUT_LAYOUT_H

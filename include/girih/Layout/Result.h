@@ -1,6 +1,6 @@
 // A value or the sentence that says why there is none. The library is used on layouts that a user
-// wrote, so a bad one is an answer to report and not an assertion. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// wrote, so a bad one is an answer to report and not an assertion.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LAYOUT_RESULT_H
 #define GIRIH_LAYOUT_RESULT_H

@@ -1,5 +1,6 @@
 // Shared-memory buffers: offset -> (row, col), with the swizzles of the tensor memory accelerator
-// and of wgmma. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// and of wgmma.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LAYOUT_SHARED_H
 #define GIRIH_LAYOUT_SHARED_H
@@ -9,7 +10,7 @@
 namespace girih {
 
 /// The swizzle span in bytes. Inside it the 16-byte chunks of a line are permuted by XOR with
-/// address bits of the line (PTX ISA 5.5.6 "Swizzling Modes"; CUDA C++ Programming Guide, "Tensor
+/// address bits of the line (PTX ISA 5.5.7 "Swizzling Modes"; CUDA C++ Programming Guide, "Tensor
 /// Memory Access", table of swizzle patterns):
 ///   B128: bits 4..6 ^= bits 7..9;  B64: bits 4..5 ^= bits 7..8;  B32: bit 4 ^= bit 7.
 /// The pattern repeats every 8 lines, that is 8 * span bytes.

@@ -1,6 +1,6 @@
 // Loads and stores of tiles: the addresses of a plan are followed as the instruction would, and
-// every byte must land where the buffer's layout has it. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// every byte must land where the buffer's layout has it.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TestUtils.h"
 

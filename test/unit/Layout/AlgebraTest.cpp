@@ -1,5 +1,6 @@
 // Compose, invert, divide, slice, compare, convert: laws checked at every slot, and the words of
-// the answers. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// the answers.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TestUtils.h"
 

@@ -1,5 +1,6 @@
 // Fragments against the PTX ISA: its formulas and figures, written here as plain index arithmetic
-// over %tid, never as bases or counters. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// over %tid, never as bases or counters.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TestUtils.h"
 

@@ -1,6 +1,6 @@
-// Swizzled buffers against the tables of the CUDA C++ Programming Guide and the PTX ISA, written as
-// arithmetic on 16-byte chunks, and against what the copy engine does: place a box line by line,
-// then permute address bits. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Swizzled buffers against the tables of the PTX ISA, written as arithmetic on 16-byte chunks, and
+// against what the copy engine does: place a box line by line, then permute address bits.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TestUtils.h"
 
@@ -12,27 +12,18 @@ namespace {
 using ::testing::Combine;
 using ::testing::Values;
 
-/// The figure of the 128-byte swizzle ("K major 128B swizzling", 9.7.15.5.1.2): which logical chunk
-/// sits at each of the eight places of each of the eight lines.
-constexpr int kFigure128[8][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6},
-                                  {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
-                                  {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2},
-                                  {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
-/// 64 bytes: two lines share 128 bytes, so the pattern changes every two lines.
-constexpr int kFigure64[8][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 3, 2}, {1, 0, 3, 2},
-                                 {2, 3, 0, 1}, {2, 3, 0, 1}, {3, 2, 1, 0}, {3, 2, 1, 0}};
-/// 32 bytes: four lines share 128 bytes.
-constexpr int kFigure32[8][2] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {1, 0}, {1, 0}, {1, 0}, {1, 0}};
+/// The tables of 5.5.7, "Swizzling Modes": each row is 128 bytes of shared memory, each cell 16
+/// bytes, and the number says which of the row's eight cells of source data sits there. The 32-byte
+/// pattern has two rows, the 64-byte one four, the 128-byte one eight.
+constexpr int kTable[8][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6},
+                              {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
+                              {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2},
+                              {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
 
-int chunkInFigure(int span, int line, int place) {
-  switch (span) {
-  case 128:
-    return kFigure128[line % 8][place];
-  case 64:
-    return kFigure64[line % 8][place];
-  default:
-    return kFigure32[line % 8][place];
-  }
+/// The source cell (counted through the panel, line after line) at a place of shared memory.
+int sourceCell(int span, int place) {
+  int rows = span / 16; // rows after which the pattern repeats
+  return place / 8 * 8 + kTable[place / 8 % rows][place % 8];
 }
 
 class Panels : public ::testing::TestWithParam<std::tuple<int, int, std::tuple<int, int>, bool>> {};
@@ -49,17 +40,18 @@ TEST_P(Panels, MatchTheFigures) {
   EXPECT_TRUE(layout.isInjective());
   EXPECT_TRUE(layout.isSurjective());
   EXPECT_EQ(layout.hasPadding(), length % width != 0);
+  int cellsPerLine = span / 16;
   for (int panel = 0; panel < panels; ++panel)
-    for (int line = 0; line < lines; ++line)
-      for (int place = 0; place < span / 16; ++place)
-        for (int e = 0; e < perChunk; ++e) {
-          int at = (panel * lines + line) * width + place * perChunk + e;
-          int along = panel * width + chunkInFigure(span, line, place) * perChunk + e;
-          Point expected =
-              rowsContiguous ? Point::element(along, line) : Point::element(line, along);
-          ASSERT_EQ(layout.apply(offset(at)), expected) << at;
-          ASSERT_EQ(layout.contains(expected), along < length);
-        }
+    for (int place = 0; place < lines * cellsPerLine; ++place)
+      for (int e = 0; e < perChunk; ++e) {
+        int source = sourceCell(span, place);
+        int line = source / cellsPerLine;
+        int along = panel * width + source % cellsPerLine * perChunk + e;
+        Point expected = rowsContiguous ? Point::element(along, line) : Point::element(line, along);
+        int at = panel * lines * width + place * perChunk + e;
+        ASSERT_EQ(layout.apply(offset(at)), expected) << at;
+        ASSERT_EQ(layout.contains(expected), along < length);
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Panels,
