@@ -46,6 +46,13 @@ std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &shape) {
   return strides;
 }
 
+nb::tuple toTuple(const std::vector<int64_t> &values) {
+  nb::list list;
+  for (int64_t value : values)
+    list.append(value);
+  return nb::tuple(list);
+}
+
 bool signalArrived() {
   nb::gil_scoped_acquire gil;
   return PyErr_CheckSignals() != 0;
@@ -68,13 +75,6 @@ rt::DType dtypeNamed(const std::string &name) {
   if (std::optional<rt::DType> type = rt::parseDType(name))
     return *type;
   throw nb::type_error(("unknown dtype \"" + name + "\"").c_str());
-}
-
-nb::tuple toTuple(const std::vector<int64_t> &values) {
-  nb::list list;
-  for (int64_t value : values)
-    list.append(value);
-  return nb::tuple(list);
 }
 
 Array makeEmpty(const std::string &dtype, const std::vector<int64_t> &shape,
@@ -189,6 +189,9 @@ nb::object helper(const char *name) {
 } // namespace
 
 void bindArray(nb::module_ &module) {
+  module.def(
+      "_describe_dlpack", &describeDlpack, nb::arg("capsule"),
+      "(dtype name, shape, strides in elements) that the array in a capsule has on the device.");
   nb::class_<Array>(
       module, "Array",
       "An array in device memory. Make one with girih.asarray, girih.empty, girih.zeros "
@@ -202,6 +205,8 @@ void bindArray(nb::module_ &module) {
            "Copies a host buffer over the bytes of the array, gaps of strides included.")
       .def("_read", &read, nb::arg("destination"),
            "Copies the bytes of the array to a host buffer.")
+      .def("_write_back", &writeBack, nb::arg("capsule"),
+           "Copies the array over the host array in a DLPack capsule.")
       .def(
           "_zero",
           [](const Array &array) {

@@ -57,6 +57,8 @@ struct Array {
 /// Row-major strides of a shape, in elements.
 std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &shape);
 
+nb::tuple toTuple(const std::vector<int64_t> &values);
+
 /// True once Python has a signal handler's exception to raise (Ctrl-C); may be called without the
 /// GIL.
 bool signalArrived();

@@ -98,67 +98,77 @@ bool isDense(const rt::ArrayArgument &view) {
   return true;
 }
 
-/// Copies a strided host array, element by element, to row-major order.
-std::vector<char> gather(const char *data, const rt::ArrayArgument &view, int64_t count) {
-  size_t size = rt::sizeInBytes(view.dtype);
-  std::vector<char> packed(count * size);
-  std::vector<int64_t> index(view.shape.size());
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t offset = 0;
-    for (size_t dim = 0; dim < index.size(); ++dim)
-      offset += index[dim] * view.strides[dim];
-    std::memcpy(packed.data() + i * size, data + offset * static_cast<int64_t>(size), size);
-    for (size_t dim = index.size(); dim-- > 0;) {
-      if (++index[dim] < view.shape[dim])
-        break;
-      index[dim] = 0;
-    }
-  }
-  return packed;
-}
-
-Array copyFromHost(const Tensor &tensor, rt::ArrayArgument view) {
-  const char *data = static_cast<const char *>(tensor.data) + tensor.byteOffset;
-  Array array;
-  array.view = view;
-  int64_t count = array.elements();
-  std::vector<char> packed;
-  if (count == 0 || !isDense(view)) {
-    if (count != 0) {
-      packed = gather(data, view, count);
-      data = packed.data();
-    }
-    array.view.strides = rowMajorStrides(view.shape);
-  }
-  array.memory = Memory::allocate(array.spanBytes());
-  array.view.address = array.memory->address();
-  nb::gil_scoped_release released;
-  rt::Device::get().copyToDevice(array.view.address, data, array.spanBytes());
-  return array;
-}
-
-/// Takes the tensor out of a capsule of either kind; `release` gives it back.
-Array import(const Tensor &tensor, std::function<void()> release) {
-  // Whatever happens below, the producer gets its tensor back exactly once.
-  auto keeper = std::make_shared<Memory>(0, 0, std::move(release));
+rt::ArrayArgument viewOf(const Tensor &tensor) {
   rt::ArrayArgument view;
   view.dtype = importedType(tensor);
   view.shape.assign(tensor.shape, tensor.shape + tensor.rank);
   view.strides = rowMajorStrides(view.shape);
   if (tensor.strides)
     view.strides.assign(tensor.strides, tensor.strides + tensor.rank);
+  return view;
+}
 
-  switch (tensor.deviceType) {
-  case HostMemory:
-  case CudaHostMemory:
+char *dataOf(const Tensor &tensor) { return static_cast<char *>(tensor.data) + tensor.byteOffset; }
+
+bool isHostMemory(const Tensor &tensor) {
+  return tensor.deviceType == HostMemory || tensor.deviceType == CudaHostMemory;
+}
+
+/// The strides that a host array has once it is on the device.
+std::vector<int64_t> stridesOnDevice(const rt::ArrayArgument &view) {
+  bool empty = std::count(view.shape.begin(), view.shape.end(), 0) > 0;
+  return !empty && isDense(view) ? view.strides : rowMajorStrides(view.shape);
+}
+
+/// Calls `visit` with the offset in elements of each element of a view, the last dimension fastest.
+template <typename Visit> void forEachOffset(const rt::ArrayArgument &view, Visit visit) {
+  int64_t count = 1;
+  for (int64_t extent : view.shape)
+    count *= extent;
+  std::vector<int64_t> index(view.shape.size());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0;
+    for (size_t dim = 0; dim < index.size(); ++dim)
+      offset += index[dim] * view.strides[dim];
+    visit(offset);
+    for (size_t dim = index.size(); dim-- > 0;) {
+      if (++index[dim] < view.shape[dim])
+        break;
+      index[dim] = 0;
+    }
+  }
+}
+
+Array copyFromHost(const Tensor &tensor, rt::ArrayArgument view) {
+  const char *data = dataOf(tensor);
+  int64_t size = rt::sizeInBytes(view.dtype);
+  Array array;
+  array.view = view;
+  array.view.strides = stridesOnDevice(view);
+  std::vector<char> packed;
+  if (array.view.strides != view.strides) {
+    packed.reserve(array.spanBytes());
+    forEachOffset(view, [&](int64_t offset) {
+      packed.insert(packed.end(), data + offset * size, data + (offset + 1) * size);
+    });
+    data = packed.data();
+  }
+  array.memory = Memory::allocate(array.spanBytes());
+  array.view.address = array.memory->address();
+  synchronize();
+  nb::gil_scoped_release released;
+  rt::Device::get().copyToDevice(array.view.address, data, array.spanBytes());
+  return array;
+}
+
+/// An array over a tensor that `keeper` keeps alive.
+Array import(const Tensor &tensor, const std::shared_ptr<Memory> &keeper) {
+  rt::ArrayArgument view = viewOf(tensor);
+  if (isHostMemory(tensor))
     return copyFromHost(tensor, std::move(view));
-  case CudaMemory:
-  case CudaManaged:
-    break;
-  default:
+  if (tensor.deviceType != CudaMemory && tensor.deviceType != CudaManaged)
     bufferError("girih cannot take an array from DLPack device type " +
                 std::to_string(tensor.deviceType) + "; expected host or CUDA memory");
-  }
   const rt::Driver &driver = rt::Device::get().driver();
   if (driver.isEmulated())
     bufferError("the array lives on a GPU, but girih runs on the emulated device; copy it to the "
@@ -170,14 +180,17 @@ Array import(const Tensor &tensor, std::function<void()> release) {
     bufferError("the array has negative strides " + rt::printExtents(view.strides) +
                 "; pass a contiguous copy");
   Array array;
-  view.address = reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset;
+  view.address = reinterpret_cast<uint64_t>(dataOf(tensor));
   array.view = std::move(view);
   uint64_t address = array.view.address;
   array.memory = std::make_shared<Memory>(address, array.spanBytes(), [keeper] {});
   return array;
 }
 
-template <typename T> Array importCapsule(nb::handle capsule) {
+/// Takes the tensor out of a capsule of one kind. The producer gets it back, exactly once, when the
+/// second result goes.
+template <typename T>
+std::pair<const Tensor *, std::shared_ptr<Memory>> takeAs(nb::handle capsule) {
   auto *managed = static_cast<T *>(PyCapsule_GetPointer(capsule.ptr(), CapsuleNames<T>::fresh));
   if (!managed)
     nb::raise_python_error();
@@ -185,14 +198,22 @@ template <typename T> Array importCapsule(nb::handle capsule) {
     if (managed->major != 1)
       bufferError("the array comes with DLPack version " + std::to_string(managed->major) +
                   ", girih reads version 1");
-  // From here on the tensor is ours to delete.
   PyCapsule_SetName(capsule.ptr(), CapsuleNames<T>::used);
-  return import(managed->tensor, [managed] {
+  auto keeper = std::make_shared<Memory>(0, 0, [managed] {
     if (!managed->deleter)
       return;
     nb::gil_scoped_acquire gil; // the producer may be Python
     managed->deleter(managed);
   });
+  return {&managed->tensor, keeper};
+}
+
+std::pair<const Tensor *, std::shared_ptr<Memory>> take(nb::handle capsule) {
+  if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<ManagedVersioned>::fresh))
+    return takeAs<ManagedVersioned>(capsule);
+  if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<Managed>::fresh))
+    return takeAs<Managed>(capsule);
+  throw nb::type_error("expected a DLPack capsule that nobody has taken yet");
 }
 
 /// What an exported capsule keeps alive.
@@ -241,11 +262,47 @@ std::pair<int, int> ownDevice() {
 } // namespace
 
 Array fromDlpack(nb::handle capsule) {
+  auto [tensor, keeper] = take(capsule);
+  return import(*tensor, keeper);
+}
+
+nb::tuple describeDlpack(nb::handle capsule) {
+  auto [tensor, keeper] = take(capsule);
+  rt::ArrayArgument view = viewOf(*tensor);
+  if (isHostMemory(*tensor))
+    view.strides = stridesOnDevice(view);
+  return nb::make_tuple(rt::name(view.dtype), toTuple(view.shape), toTuple(view.strides));
+}
+
+void writeBack(const Array &array, nb::handle capsule) {
+  bool readOnly = false;
   if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<ManagedVersioned>::fresh))
-    return importCapsule<ManagedVersioned>(capsule);
-  if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<Managed>::fresh))
-    return importCapsule<Managed>(capsule);
-  throw nb::type_error("expected a DLPack capsule that nobody has taken yet");
+    readOnly = static_cast<ManagedVersioned *>(
+                   PyCapsule_GetPointer(capsule.ptr(), CapsuleNames<ManagedVersioned>::fresh))
+                   ->flags &
+               ReadOnly;
+  auto [tensor, keeper] = take(capsule);
+  rt::ArrayArgument view = viewOf(*tensor);
+  if (readOnly || !isHostMemory(*tensor) || view.shape != array.view.shape ||
+      view.dtype != array.view.dtype)
+    bufferError(
+        "an array that the kernel writes must be writable host memory of the same dtype and "
+        "shape, which it no longer is");
+  synchronize();
+  char *data = dataOf(*tensor);
+  if (view.strides == array.view.strides) {
+    rt::Device::get().copyToHost(data, array.view.address, array.spanBytes());
+    return;
+  }
+  // Otherwise the array was packed row-major on its way to the device.
+  int64_t size = rt::sizeInBytes(view.dtype);
+  std::vector<char> packed(array.spanBytes());
+  rt::Device::get().copyToHost(packed.data(), array.view.address, packed.size());
+  const char *next = packed.data();
+  forEachOffset(view, [&](int64_t offset) {
+    std::memcpy(data + offset * size, next, size);
+    next += size;
+  });
 }
 
 nb::tuple dlpackDevice(const Array &) {

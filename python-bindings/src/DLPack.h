@@ -20,6 +20,12 @@ namespace girih::python {
 /// Raises BufferError or TypeError with one sentence for what cannot be taken.
 Array fromDlpack(nb::handle capsule);
 
+/// (dtype name, shape, strides in elements) of the array that fromDlpack would make of a capsule.
+nb::tuple describeDlpack(nb::handle capsule);
+
+/// Copies a device array over the host tensor in a capsule, which has the same dtype and shape.
+void writeBack(const Array &array, nb::handle capsule);
+
 /// The (device type, device id) pair of `__dlpack_device__`.
 nb::tuple dlpackDevice(const Array &array);
 

@@ -126,7 +126,8 @@ nb::list kernels(const rt::Program &program) {
 } // namespace
 
 void bindProgram(nb::module_ &module) {
-  nb::class_<rt::Program>(module, "Program",
+  // The compiler's client adds what it knows about the compilation.
+  nb::class_<rt::Program>(module, "Program", nb::dynamic_attr(),
                           "A kernel package: an image with its manifest. Nothing is loaded before "
                           "the first launch.")
       .def(

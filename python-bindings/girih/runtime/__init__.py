@@ -1,0 +1,1 @@
+"""Arrays on the device and launches. Importing this loads the extension, not NumPy."""

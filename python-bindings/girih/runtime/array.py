@@ -1,0 +1,228 @@
+"""Arrays on the device: made from NumPy arrays and DLPack objects, read back as NumPy arrays.
+
+NumPy is imported when the first NumPy array is made or read, not before.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from girih import dtypes
+from girih._runtime import Array, _describe_dlpack
+from girih.dtypes import DType
+from girih.runtime import bfloat16
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Array", "asarray", "empty", "from_dlpack", "zeros"]
+
+# DLPack's device types of memory that the host reads (dlpack.h, DLDeviceType).
+_HOST_DEVICES = (1, 3)
+_CUDA_DEVICES = (2, 13)
+
+_NUMPY_NAMES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "uint16",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u64": "uint64",
+    "u32": "uint32",
+    "u16": "uint16",
+    "u8": "uint8",
+    "b1": "bool",
+}
+_DTYPE_NAMES = {numpy: name for name, numpy in _NUMPY_NAMES.items() if name != "bf16"}
+# NumPy's bfloat16 comes from the package ml_dtypes, which need not be there: its name is enough.
+_DTYPE_NAMES["bfloat16"] = "bf16"
+
+
+def asarray(x: Any, dtype: DType | None = None) -> Array:
+    """Copies an array to the device.
+
+    ``x``: a NumPy array, anything that NumPy makes an array of, or an object with ``__dlpack__``. The
+    order of its dimensions in memory is kept, so the transpose of a row-major array stays column-major.
+    ``dtype`` converts on the host, rounding to nearest even. For ``girih.bf16``, uint16 input is taken
+    as bits. A ``girih.Array`` is returned as it is, and memory of the same GPU is shared, not copied.
+    Raises TypeError for an element type that girih does not have or a conversion that would lose the
+    kind of number (float to integer).
+    """
+    if isinstance(x, Array) or (_speaks_dlpack(x) and not is_numpy(x)):
+        array = x if isinstance(x, Array) else from_dlpack(x)
+        if dtype is not None and array.dtype != dtype:
+            raise TypeError(
+                f"the array holds {array.dtype.name}, not {dtype.name}; convert it before it goes to "
+                "the device"
+            )
+        return array
+    import numpy as np
+
+    storage, found = _storage(np.asarray(x), dtype)
+    return _copy_to_device(storage, found)
+
+
+def empty(shape: int | tuple[int, ...], dtype: DType) -> Array:
+    """A row-major array on the device whose elements are not set."""
+    return Array._empty(dtype.name, _shape(shape))
+
+
+def zeros(shape: int | tuple[int, ...], dtype: DType) -> Array:
+    """A row-major array of zeros on the device."""
+    array = empty(shape, dtype)
+    array._zero()
+    return array
+
+
+def from_dlpack(x: Any) -> Array:
+    """An array over an object with ``__dlpack__``: memory of the same GPU is shared, host memory copied.
+
+    Raises BufferError for memory that girih cannot reach.
+    """
+    if isinstance(x, Array):
+        return x
+    return Array._from_dlpack(_capsule(x))
+
+
+def to_device(x: Any) -> Array:
+    """The array of an argument, copied only where it is in host memory."""
+    return asarray(x)
+
+
+def describe(x: Any) -> tuple[DType, tuple[int, ...], tuple[int, ...]]:
+    """Dtype, shape and strides (in elements) that ``asarray(x)`` would have, without a copy.
+
+    Raises TypeError if ``x`` is no array or has an element type that girih does not have.
+    """
+    if isinstance(x, Array):
+        return x.dtype, x.shape, x.strides
+    if is_numpy(x):
+        return _numpy_dtype(x.dtype), x.shape, _packed_strides(x)
+    if _speaks_dlpack(x):
+        name, shape, strides = _describe_dlpack(_capsule(x))
+        return dtype_named(name), shape, strides
+    raise TypeError(f"expected an array, found an object of type {type(x).__name__}")
+
+
+def copy_back(array: Array, x: Any) -> None:
+    """Copies a device array over the host array that it was made from."""
+    if not is_numpy(x):
+        array._write_back(_capsule(x))
+        return
+    raw = _read(array)
+    x[...] = raw.view(x.dtype) if x.dtype.name == "bfloat16" else raw
+
+
+def is_numpy(x: Any) -> bool:
+    """Whether ``x`` is a NumPy array (which it cannot be if nobody has imported NumPy)."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, numpy.ndarray)
+
+
+def on_host(x: Any) -> bool:
+    """Whether an array-like object's memory is the host's."""
+    return is_numpy(x) or x.__dlpack_device__()[0] in _HOST_DEVICES
+
+
+# ---- Called by the extension ----------------------------------------------------------------------
+
+
+def dtype_named(name: str) -> DType:
+    """The dtype object of a manifest's or an array's dtype name."""
+    return dtypes.BY_NAME[name]
+
+
+def to_numpy(array: Array, raw: bool) -> np.ndarray:
+    """``Array.numpy``."""
+    host = _read(array)
+    return bfloat16.to_floats(host) if array.dtype is dtypes.bf16 and not raw else host
+
+
+def as_numpy_protocol(array: Array, dtype: Any, copy: bool | None) -> np.ndarray:
+    """``Array.__array__``: what numpy.asarray(array) calls."""
+    if copy is False:
+        raise ValueError("device memory cannot be a NumPy array without a copy")
+    host = to_numpy(array, raw=False)
+    return host if dtype is None else host.astype(dtype)
+
+
+# ---- Helpers --------------------------------------------------------------------------------------
+
+
+def _speaks_dlpack(x: Any) -> bool:
+    return hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")
+
+
+def _capsule(x: Any) -> Any:
+    """A DLPack capsule of ``x``, ordered with the default stream if it is on a GPU."""
+    options = {"stream": 1} if x.__dlpack_device__()[0] in _CUDA_DEVICES else {}
+    try:
+        return x.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:  # a producer older than DLPack 1.0
+        return x.__dlpack__(**options)
+
+
+def _shape(shape: int | tuple[int, ...]) -> list[int]:
+    return [shape] if isinstance(shape, int) else list(shape)
+
+
+def _numpy_dtype(dtype: np.dtype) -> DType:
+    if dtype.name not in _DTYPE_NAMES:
+        names = ", ".join(sorted(_DTYPE_NAMES))
+        raise TypeError(f"girih has no element type for NumPy's {dtype.name}; expected one of {names}")
+    return dtypes.BY_NAME[_DTYPE_NAMES[dtype.name]]
+
+
+def _storage(x: np.ndarray, dtype: DType | None) -> tuple[np.ndarray, DType]:
+    """A NumPy array with the bits that go to the device, and their dtype."""
+    import numpy as np
+
+    found = _numpy_dtype(x.dtype)
+    x = x.astype(x.dtype.newbyteorder("="), copy=False)
+    if x.dtype.name == "bfloat16":
+        x = x.view(np.uint16)
+    if dtype is None or dtype == found:
+        return x, found
+    if dtype is dtypes.bf16:
+        return (x if found is dtypes.u16 else bfloat16.from_floats(x)), dtype
+    if found is dtypes.bf16:
+        x = bfloat16.to_floats(x)
+    target = np.dtype(_NUMPY_NAMES[dtype.name])
+    if not np.can_cast(x.dtype, target, casting="same_kind"):
+        raise TypeError(
+            f"{found.name} does not convert to {dtype.name}; convert with NumPy's astype if that is meant"
+        )
+    return x.astype(target), dtype
+
+
+def _packed_strides(x: np.ndarray) -> tuple[int, ...]:
+    """Strides in elements of a dense copy that keeps the order of dimensions."""
+    import numpy as np
+
+    return tuple(stride // x.itemsize for stride in np.empty_like(x, order="K", subok=False).strides)
+
+
+def _copy_to_device(x: np.ndarray, dtype: DType) -> Array:
+    import numpy as np
+
+    strides = _packed_strides(x)
+    array = Array._empty(dtype.name, list(x.shape), list(strides))
+    # From the slowest dimension to the fastest the copy is plain memory.
+    slowest_first = sorted(range(x.ndim), key=lambda dim: -strides[dim])
+    array._write(np.ascontiguousarray(x.transpose(slowest_first)).reshape(-1).view(np.uint8))
+    return array
+
+
+def _read(array: Array) -> np.ndarray:
+    """A copy of the array's bits on the host, with the array's strides."""
+    import numpy as np
+
+    target = np.dtype(_NUMPY_NAMES[array.dtype.name])
+    memory = np.empty(array._span, np.uint8)
+    array._read(memory)
+    strides = tuple(stride * target.itemsize for stride in array.strides)
+    return np.ndarray(array.shape, target, memory, strides=strides)
