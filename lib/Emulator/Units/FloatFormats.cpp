@@ -81,6 +81,38 @@ inline uint32_t narrowSaturating(uint32_t bits) {
   return magnitude > kFloatInfinity ? 0x7f : code;
 }
 
+template <typename From, typename To, typename Function>
+[[gnu::always_inline]] inline void convertLoop(const From *__restrict source,
+                                               To *__restrict destination, size_t count,
+                                               Function function) {
+  for (size_t i = 0; i < count; ++i)
+    destination[i] = function(source[i]);
+}
+
+template <typename From, typename To, typename Function>
+void convertPortable(const From *source, To *destination, size_t count, Function function) {
+  convertLoop(source, destination, count, function);
+}
+
+#if defined(__x86_64__)
+template <typename From, typename To, typename Function>
+__attribute__((target("avx2"))) void convertAvx2(const From *source, To *destination, size_t count,
+                                                 Function function) {
+  convertLoop(source, destination, count, function);
+}
+#endif
+
+/// One loop in two versions: shifts by a different count in each lane need AVX2.
+template <typename From, typename To, typename Function>
+void convert(const From *source, To *destination, size_t count, Function function) {
+#if defined(__x86_64__)
+  static const bool wide = __builtin_cpu_supports("avx2");
+  if (wide)
+    return convertAvx2(source, destination, count, function);
+#endif
+  convertPortable(source, destination, count, function);
+}
+
 inline uint32_t floatBits(float value) { return std::bit_cast<uint32_t>(value); }
 
 } // namespace
@@ -120,42 +152,43 @@ uint32_t floatToTf32(float value, Rounding rounding) {
 }
 
 void bf16ToFloat(const uint16_t *source, float *destination, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = std::bit_cast<float>(static_cast<uint32_t>(source[i]) << 16);
+  convert(source, destination, count, [](uint16_t bits) { return bf16ToFloat(bits); });
 }
 void f16ToFloat(const uint16_t *source, float *destination, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = std::bit_cast<float>(widenF16(source[i]));
+  convert(source, destination, count,
+          [](uint16_t bits) { return std::bit_cast<float>(widenF16(bits)); });
 }
 void e4m3ToFloat(const uint8_t *source, float *destination, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = std::bit_cast<float>(widenE4m3(source[i]));
+  convert(source, destination, count,
+          [](uint8_t bits) { return std::bit_cast<float>(widenE4m3(bits)); });
 }
 void e5m2ToFloat(const uint8_t *source, float *destination, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = std::bit_cast<float>(widenF16(uint32_t(source[i]) << 8));
+  convert(source, destination, count,
+          [](uint8_t bits) { return std::bit_cast<float>(widenF16(uint32_t(bits) << 8)); });
 }
 void tf32ToFloat(const uint32_t *source, float *destination, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = tf32ToFloat(source[i]);
+  convert(source, destination, count, [](uint32_t bits) { return tf32ToFloat(bits); });
 }
 void floatToBf16(const float *source, uint16_t *destination, size_t count, Rounding rounding) {
   bool nearest = rounding == Rounding::NearestEven;
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = static_cast<uint16_t>(narrowBf16(floatBits(source[i]), nearest));
+  convert(source, destination, count, [=](float value) {
+    return static_cast<uint16_t>(narrowBf16(floatBits(value), nearest));
+  });
 }
 void floatToF16(const float *source, uint16_t *destination, size_t count, Rounding rounding) {
   bool nearest = rounding == Rounding::NearestEven;
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = static_cast<uint16_t>(narrowF16(floatBits(source[i]), nearest));
+  convert(source, destination, count,
+          [=](float value) { return static_cast<uint16_t>(narrowF16(floatBits(value), nearest)); });
 }
 void floatToE4m3(const float *source, uint8_t *destination, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = static_cast<uint8_t>(narrowSaturating<4, 3, 0x7e>(floatBits(source[i])));
+  convert(source, destination, count, [](float value) {
+    return static_cast<uint8_t>(narrowSaturating<4, 3, 0x7e>(floatBits(value)));
+  });
 }
 void floatToE5m2(const float *source, uint8_t *destination, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    destination[i] = static_cast<uint8_t>(narrowSaturating<5, 2, 0x7b>(floatBits(source[i])));
+  convert(source, destination, count, [](float value) {
+    return static_cast<uint8_t>(narrowSaturating<5, 2, 0x7b>(floatBits(value)));
+  });
 }
 
 } // namespace girih::emu

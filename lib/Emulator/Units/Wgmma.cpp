@@ -69,6 +69,26 @@ void widenRow(WgmmaType type, const Row &row, int32_t *out) {
     out[i] = type == WgmmaType::S8 ? static_cast<int8_t>(row.bytes[i]) : row.bytes[i];
 }
 
+/// Four rows of four words, `pitch` words apart, become four columns.
+template <typename T>
+[[gnu::always_inline]] inline void transpose4(const T *rows, uint32_t pitch, T *columns,
+                                              uint32_t columnPitch) {
+  using V4 = typename Vectors<T>::V4;
+  V4 line[4], pair[4];
+  for (uint32_t i = 0; i < 4; ++i)
+    std::memcpy(&line[i], rows + i * pitch, sizeof(V4));
+  for (uint32_t i = 0; i < 2; ++i) {
+    pair[2 * i] = __builtin_shufflevector(line[i], line[i + 2], 0, 4, 1, 5);
+    pair[2 * i + 1] = __builtin_shufflevector(line[i], line[i + 2], 2, 6, 3, 7);
+  }
+  for (uint32_t i = 0; i < 2; ++i) {
+    line[2 * i] = __builtin_shufflevector(pair[i], pair[i + 2], 0, 4, 1, 5);
+    line[2 * i + 1] = __builtin_shufflevector(pair[i], pair[i + 2], 2, 6, 3, 7);
+  }
+  for (uint32_t i = 0; i < 4; ++i)
+    std::memcpy(columns + i * columnPitch, &line[i], sizeof(V4));
+}
+
 template <typename T>
 void arrange(const WgmmaOperation &operation, const uint8_t *a, const uint8_t *b,
              Operands<T> &out) {
@@ -84,12 +104,15 @@ void arrange(const WgmmaOperation &operation, const uint8_t *a, const uint8_t *b
     for (uint32_t k = 0; k < out.k; ++k)
       out.a[r / 8][k][r % 8] = negate ? -wide[k] : wide[k];
   }
-  for (uint32_t c = 0; c < operation.n; ++c) {
-    std::memcpy(&row, b + c * kRowBytes, kRowBytes);
-    widenRow(operation.b, row, wide);
-    uint32_t slot = (c % 2) * 4 + (c % 8) / 2;
-    for (uint32_t k = 0; k < out.k; ++k)
-      out.b[c / 8][k][slot] = wide[k];
+  alignas(64) T columns[8][kMaxK];
+  for (uint32_t block = 0; block < out.columnBlocks; ++block) {
+    for (uint32_t c = 0; c < 8; ++c) {
+      std::memcpy(&row, b + (8 * block + c) * kRowBytes, kRowBytes);
+      widenRow(operation.b, row, columns[c]);
+    }
+    for (uint32_t parity = 0; parity < 2; ++parity)
+      for (uint32_t k = 0; k < out.k; k += 4)
+        transpose4(&columns[parity][k], 2 * kMaxK, &out.b[block][k][4 * parity], 8);
   }
 }
 
