@@ -6,7 +6,9 @@
 #include "girih/Layout/Fragments.h"
 #include "girih/Layout/Shared.h"
 
+#include <map>
 #include <random>
+#include <set>
 
 namespace girih {
 namespace {
@@ -105,6 +107,38 @@ TEST(LayoutCanonical, XorAndSumAreKeptApart) {
   EXPECT_EQ(sum.apply(offset(3)), Point::element(1, 2));
   EXPECT_EQ(sum.str(), "{offset: [[0,1]]} repeat {offset: [1,1] x 2}");
   EXPECT_NE(flip, sum);
+}
+
+// Small layouts at random, so that many of them map alike: those and only those are equal.
+TEST(LayoutCanonical, EqualExactlyWhenTheyMapAlike) {
+  std::mt19937 random(11);
+  auto number = [&](int below) { return static_cast<int32_t>(random() % below); };
+  std::map<std::vector<int32_t>, Layout> byMap;
+  std::map<std::string, std::vector<int32_t>> byText;
+  int alike = 0;
+  for (int i = 0; i < 30000; ++i) {
+    LayoutSpec spec;
+    auto dim = [&] { return number(3) ? Dim::Register : Dim::Lane; };
+    for (int n = number(5); n > 0; --n)
+      spec.bases.push_back({dim(), {number(2), number(5)}});
+    for (int n = number(4); n > 0; --n)
+      spec.repeats.push_back({dim(), {number(2), number(7)}, 1 + number(4)});
+    Result<Layout> made = Layout::create(spec);
+    if (!made)
+      continue; // more than 32 lanes
+    Layout layout = *made;
+    std::vector<int32_t> map = {layout.inSize(Dim::Register), layout.inSize(Dim::Lane)};
+    forEverySlot(layout, [&](const Point &slot) {
+      Point element = layout.apply(slot);
+      map.push_back(element[Dim::Row]);
+      map.push_back(element[Dim::Col]);
+    });
+    auto [seen, isNew] = byMap.try_emplace(map, layout);
+    alike += !isNew;
+    ASSERT_EQ(seen->second, layout);
+    ASSERT_EQ(byText.try_emplace(layout.str(), map).first->second, map) << layout.str();
+  }
+  EXPECT_GT(alike, 3000);
 }
 
 TEST(LayoutCanonical, ReachOfOverlappingBases) {
