@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+
+import girih as gr
 from gemm_support import (
     SHAPES,
     VARIANTS,
@@ -14,8 +16,6 @@ from gemm_support import (
     run,
     tiles_of,
 )
-
-import girih as gr
 from girih import wg
 
 SEEDS = range(10)
