@@ -186,12 +186,16 @@ std::vector<AllowedMessage> target::parseAllowList(std::string_view text,
   return allowed;
 }
 
+std::string_view target::builtinAllowListText() {
+  return
+#include "PtxasAllowed.inc"
+      ;
+}
+
 const std::vector<AllowedMessage> &target::builtinAllowList() {
   static const std::vector<AllowedMessage> allowed = [] {
     std::vector<std::string> errors; // a unit test holds the file to none
-    return parseAllowList(
-#include "PtxasAllowed.inc"
-        , errors);
+    return parseAllowList(builtinAllowListText(), errors);
   }();
   return allowed;
 }
@@ -272,14 +276,16 @@ std::vector<Diagnostic> target::judge(const PtxasOutput &output, std::string_vie
 // Running
 //===--------------------------------------------------------------------------------------------===//
 
-PtxasRun target::runPtxas(const Toolchain &tools, std::string_view ptx, const std::string &arch) {
+PtxasRun target::runPtxas(const Toolchain &tools, std::string_view ptx, const std::string &arch,
+                          const std::vector<std::string> &more) {
   PtxasRun run;
   if (auto why = whyNoPtxas(tools)) {
     run.failure = *why;
     return run;
   }
-  ChildProcess child =
-      runChild(tools.ptxas, {"-v", "-arch=" + arch, "{input}", "-o", "{output}"}, ptx);
+  std::vector<std::string> arguments = {"-v", "-arch=" + arch, "{input}", "-o", "{output}"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  ChildProcess child = runChild(tools.ptxas, arguments, ptx);
   run.text = std::move(child.messages);
   run.output = parsePtxasOutput(run.text);
   run.failure = std::move(child.failure);

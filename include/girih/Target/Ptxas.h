@@ -69,7 +69,10 @@ struct AllowedMessage {
 /// `errors`.
 std::vector<AllowedMessage> parseAllowList(std::string_view text, std::vector<std::string> &errors);
 
-/// The list that girih was built with, lib/Target/PtxasAllowed.txt.
+/// The text of the list that girih was built with, lib/Target/PtxasAllowed.txt.
+std::string_view builtinAllowListText();
+
+/// That list.
 const std::vector<AllowedMessage> &builtinAllowList();
 
 /// What of `output` must stop a compilation, as diagnostics that name the kernel and, where ptxas
@@ -90,8 +93,9 @@ struct PtxasRun {
   std::string failure; ///< why ptxas could not be run or what signal ended it; empty otherwise
 };
 
-/// Runs `ptxas -v -arch=<arch>` on `ptx` in a temporary directory that is removed afterwards.
-PtxasRun runPtxas(const Toolchain &tools, std::string_view ptx, const std::string &arch);
+/// Runs `ptxas -v -arch=<arch>` on `ptx`, with `more` options; everything goes through memory.
+PtxasRun runPtxas(const Toolchain &tools, std::string_view ptx, const std::string &arch,
+                  const std::vector<std::string> &more = {});
 
 } // namespace girih::target
 
