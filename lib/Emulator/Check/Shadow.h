@@ -1,0 +1,163 @@
+// Shadow of a CTA's shared memory: for every byte the last write and the reads since, as (agent, clock).
+//
+// One cell covers 16 bytes while they share a history, which TMA, wgmma, stmatrix and 16-byte accesses keep true;
+// a smaller access splits the cell into sixteen. An access is a race if the accessor's clock has not seen the epoch that
+// it conflicts with.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_EMULATOR_CHECK_SHADOW_H
+#define GIRIH_EMULATOR_CHECK_SHADOW_H
+
+#include "Emulator/Check/Clock.h"
+
+#include <array>
+#include <memory>
+
+namespace girih::emu {
+
+enum class AccessKind : uint8_t { Generic, TmaLoad, TmaStore, Wgmma };
+const char *accessName(AccessKind kind, bool write);
+
+/// Who accesses, as of when.
+struct Accessor {
+  AgentId agent = 0;
+  uint32_t clock = 0;
+  const Order *order = nullptr;
+  AccessKind kind = AccessKind::Generic;
+  uint32_t pc = 0;
+  uint16_t ctaRank = 0;
+  int16_t warp = -1;
+  int8_t lane = -1;
+};
+
+/// One recorded access. clock 0: none.
+struct Epoch {
+  uint32_t clock = 0;
+  AgentId agent = 0;
+  AccessKind kind = AccessKind::Generic;
+  int8_t lane = -1;
+  uint32_t pc = 0;
+  int16_t warp = -1;
+  uint16_t ctaRank = 0;
+};
+
+enum class ConflictKind : uint8_t { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead, MissingProxyFence };
+
+struct Conflict {
+  ConflictKind kind;
+  uint32_t address; ///< of the first byte
+  uint32_t bytes;
+  Epoch other; ///< not for Uninitialised
+};
+
+class Shadow {
+public:
+  explicit Shadow(uint32_t size) : cells((size + 15) / 16) {}
+
+  /// Notes an access to `bytes` bytes at `address` and calls report(const Conflict &) for what it conflicts with.
+  template <typename Report> void read(uint32_t address, uint32_t bytes, const Accessor &who, Report &&report) {
+    forEach<false>(address, bytes, who, report);
+  }
+  template <typename Report> void write(uint32_t address, uint32_t bytes, const Accessor &who, Report &&report) {
+    forEach<true>(address, bytes, who, report);
+  }
+  /// Marks bytes as written before everything (mbarrier words, host-initialised memory).
+  void forget(uint32_t address, uint32_t bytes);
+
+private:
+  struct Cell {
+    Epoch write;
+    Epoch reads[2];
+    /// More readers than two, rarely.
+    std::unique_ptr<std::vector<Epoch>> more;
+    /// Sixteen one-byte cells, when the bytes do not share a history.
+    std::unique_ptr<std::array<Cell, 16>> split;
+    bool initialised = false;
+  };
+
+  template <bool isWrite, typename Report>
+  void forEach(uint32_t address, uint32_t bytes, const Accessor &who, Report &report) {
+    uint32_t end = address + bytes;
+    while (address < end) {
+      uint32_t next = std::min(end, (address | 15) + 1);
+      Cell &cell = cells[address / 16];
+      if (next - address == 16 && !cell.split) {
+        touch<isWrite>(cell, address, 16, who, report);
+      } else {
+        if (!cell.split)
+          splitCell(cell);
+        for (uint32_t a = address; a < next; ++a)
+          touch<isWrite>((*cell.split)[a & 15], a, 1, who, report);
+        if (isWrite && next - address == 16)
+          mergeCell(cell);
+      }
+      address = next;
+    }
+  }
+
+  template <bool isWrite, typename Report>
+  void touch(Cell &cell, uint32_t address, uint32_t bytes, const Accessor &who, Report &report) {
+    const Clock &seen = who.order->seen;
+    if constexpr (!isWrite) {
+      if (!cell.initialised) {
+        report(Conflict{ConflictKind::Uninitialised, address, bytes, {}});
+        cell.initialised = true;
+      } else if (cell.write.clock) {
+        if (cell.write.agent != who.agent && seen.get(cell.write.agent) < cell.write.clock)
+          report(Conflict{ConflictKind::ReadAfterWrite, address, bytes, cell.write});
+        else if (who.kind != AccessKind::Generic && cell.write.kind == AccessKind::Generic &&
+                 who.order->fenced.get(cell.write.agent) < cell.write.clock)
+          report(Conflict{ConflictKind::MissingProxyFence, address, bytes, cell.write});
+      }
+      noteRead(cell, who);
+    } else {
+      if (cell.write.clock && cell.write.agent != who.agent && seen.get(cell.write.agent) < cell.write.clock)
+        report(Conflict{ConflictKind::WriteAfterWrite, address, bytes, cell.write});
+      for (Epoch &reader : cell.reads) {
+        if (reader.clock && reader.agent != who.agent && seen.get(reader.agent) < reader.clock)
+          report(Conflict{ConflictKind::WriteAfterRead, address, bytes, reader});
+        reader.clock = 0;
+      }
+      if (cell.more) {
+        for (Epoch &reader : *cell.more)
+          if (reader.agent != who.agent && seen.get(reader.agent) < reader.clock)
+            report(Conflict{ConflictKind::WriteAfterRead, address, bytes, reader});
+        cell.more.reset();
+      }
+      cell.write = epochOf(who);
+      cell.initialised = true;
+    }
+  }
+
+  static Epoch epochOf(const Accessor &who) {
+    return {who.clock, who.agent, who.kind, who.lane, who.pc, who.warp, who.ctaRank};
+  }
+  static void noteRead(Cell &cell, const Accessor &who) {
+    const Clock &seen = who.order->seen;
+    Epoch *free = nullptr;
+    for (Epoch &reader : cell.reads) {
+      // A reader that this one has seen is covered by it.
+      if (!reader.clock || reader.agent == who.agent || seen.get(reader.agent) >= reader.clock) {
+        if (free)
+          reader.clock = 0;
+        else
+          free = &reader;
+      }
+    }
+    if (free) {
+      *free = epochOf(who);
+      return;
+    }
+    noteMore(cell, who);
+  }
+  static void noteMore(Cell &cell, const Accessor &who);
+  static void splitCell(Cell &cell);
+  static void mergeCell(Cell &cell);
+
+  std::vector<Cell> cells;
+};
+
+} // namespace girih::emu
+
+#endif // GIRIH_EMULATOR_CHECK_SHADOW_H

@@ -1,0 +1,437 @@
+// The public face: memory, modules, and the rounds of a launch.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "girih/Emulator/Device.h"
+
+#include "Emulator/Machine/Async.h"
+#include "Emulator/Machine/Machine.h"
+#include "Emulator/Program/Decoder.h"
+#include "Emulator/Ptx/Parser.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+namespace girih::emu {
+
+namespace {
+
+/// Instructions of a cluster between two commits.
+constexpr uint64_t kQuantum = 20000;
+/// Rounds without any change of memory, barriers or copies after which the launch is given up.
+constexpr uint64_t kIdleRounds = 400;
+
+class FunctionImpl final : public Function {
+public:
+  FunctionImpl(const Kernel &kernel) : kernel(kernel) {}
+  const FunctionAttributes &attributes() const override { return kernel.attributes; }
+  const Kernel &kernel;
+};
+
+class ModuleImpl final : public Module {
+public:
+  ModuleImpl(std::shared_ptr<GlobalMemory> memory) : memory(std::move(memory)) {}
+  ~ModuleImpl() override {
+    for (const auto &variable : image.variables)
+      memory->free(variable.second.address);
+  }
+  std::vector<std::string> kernels() const override {
+    std::vector<std::string> names;
+    for (const auto &f : functions)
+      names.push_back(f->attributes().name);
+    return names;
+  }
+  const Function &kernel(std::string_view name) const override {
+    std::string names;
+    for (const auto &f : functions) {
+      if (f->attributes().name == name)
+        return *f;
+      names += (names.empty() ? "" : ", ") + f->attributes().name;
+    }
+    throw DeviceError(ErrorCode::NotFound, "module " + image.name + " has no kernel '" + std::string(name) + "'; it has: " + (names.empty() ? "none" : names));
+  }
+  std::optional<AllocationInfo> variable(std::string_view name) const override {
+    auto found = image.variables.find(name);
+    if (found == image.variables.end())
+      return std::nullopt;
+    return found->second;
+  }
+
+  ModuleImage image;
+  std::vector<std::unique_ptr<FunctionImpl>> functions;
+  std::shared_ptr<GlobalMemory> memory;
+};
+
+/// Runs a number of jobs on a fixed set of threads, this one included.
+class Workers {
+public:
+  explicit Workers(unsigned count) {
+    for (unsigned i = 1; i < count; ++i)
+      threads.emplace_back([this] { loop(); });
+  }
+  ~Workers() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      quit = true;
+      ++generation;
+    }
+    wake.notify_all();
+    for (std::thread &t : threads)
+      t.join();
+  }
+  void run(size_t jobs, const std::function<void(size_t)> &job) {
+    if (threads.empty() || jobs < 2) {
+      for (size_t i = 0; i < jobs; ++i)
+        job(i);
+      return;
+    }
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      current = &job;
+      count = jobs;
+      next = 0;
+      busy = static_cast<unsigned>(threads.size());
+      ++generation;
+    }
+    wake.notify_all();
+    work();
+    std::unique_lock<std::mutex> lock(mutex);
+    done.wait(lock, [this] { return busy == 0; });
+  }
+
+private:
+  void work() {
+    for (size_t i; (i = next.fetch_add(1)) < count;)
+      (*current)(i);
+  }
+  void loop() {
+    uint64_t seen = 0;
+    for (;;) {
+      {
+        std::unique_lock<std::mutex> lock(mutex);
+        wake.wait(lock, [&] { return generation != seen; });
+        seen = generation;
+        if (quit)
+          return;
+      }
+      work();
+      std::lock_guard<std::mutex> lock(mutex);
+      if (--busy == 0)
+        done.notify_one();
+    }
+  }
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::condition_variable wake, done;
+  const std::function<void(size_t)> *current = nullptr;
+  size_t count = 0;
+  std::atomic<size_t> next{0};
+  unsigned busy = 0;
+  uint64_t generation = 0;
+  bool quit = false;
+};
+
+std::string dimText(const Dim3 &d) {
+  return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
+}
+
+void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const Kernel &kernel, const Dim3 &cluster) {
+  auto invalid = [&](const std::string &text) {
+    throw DeviceError(ErrorCode::InvalidLaunch, "cannot launch '" + a.name + "': " + text);
+  };
+  uint64_t threads = config.block.count();
+  if (config.grid.count() == 0 || threads == 0)
+    invalid("an empty grid or block");
+  if (config.grid.y > 65535 || config.grid.z > 65535 || config.grid.x > 0x7fffffff)
+    invalid("grid " + dimText(config.grid) + " is larger than 2147483647x65535x65535");
+  if (threads > DeviceLimits::maxThreadsPerBlock || config.block.x > 1024 || config.block.y > 1024 || config.block.z > 64)
+    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) + " threads; at most 1024 are possible");
+  if (a.requiredBlock && !(config.block == *a.requiredBlock))
+    invalid("block " + dimText(config.block) + ", but the kernel requires " + dimText(*a.requiredBlock));
+  if (threads > a.maxThreadsPerBlock)
+    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) + " threads; the kernel allows " + std::to_string(a.maxThreadsPerBlock));
+  if (a.requiredCluster && !(cluster == *a.requiredCluster))
+    invalid("cluster " + dimText(cluster) + ", but the kernel requires " + dimText(*a.requiredCluster));
+  if (cluster.count() == 0 || cluster.count() > DeviceLimits::maxClusterSize)
+    invalid("a cluster of " + std::to_string(cluster.count()) + " CTAs; 1 to 16 are possible");
+  if (config.grid.x % cluster.x || config.grid.y % cluster.y || config.grid.z % cluster.z)
+    invalid("grid " + dimText(config.grid) + " is no multiple of cluster " + dimText(cluster));
+  uint64_t shared = uint64_t(kernel.dynamicBase - kSharedStart) * (config.dynamicSharedBytes != 0) + config.dynamicSharedBytes;
+  shared = std::max<uint64_t>(shared, a.sharedBytes);
+  if (shared > DeviceLimits::sharedPerBlock)
+    invalid(std::to_string(shared) + " bytes of shared memory (" + std::to_string(a.sharedBytes) + " static); a CTA can have " + std::to_string(DeviceLimits::sharedPerBlock));
+  if (config.paramBytes != a.paramBytes)
+    invalid("the parameters are " + std::to_string(config.paramBytes) + " bytes, the kernel takes " + std::to_string(a.paramBytes));
+}
+
+} // namespace
+
+struct Device::Impl {
+  DeviceOptions options;
+  std::shared_ptr<GlobalMemory> memory;
+  mutable std::mutex mutex;
+};
+
+Device::Device(const DeviceOptions &options) : state(std::make_unique<Impl>()) {
+  if (options.multiprocessors == 0)
+    throw DeviceError(ErrorCode::InvalidValue, "a device without multiprocessors");
+  state->options = options;
+  state->memory = std::make_shared<GlobalMemory>(options.memoryBytes);
+}
+Device::~Device() = default;
+
+const DeviceOptions &Device::options() const { return state->options; }
+
+uint64_t Device::allocate(uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return state->memory->allocate(bytes);
+}
+void Device::free(uint64_t address) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  state->memory->free(address);
+}
+std::optional<AllocationInfo> Device::findAllocation(uint64_t address) const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  const AllocationInfo *info = state->memory->find(address);
+  return info ? std::optional(*info) : std::nullopt;
+}
+uint64_t Device::bytesAllocated() const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return state->memory->used();
+}
+
+namespace {
+uint8_t *checkedRange(const GlobalMemory &memory, uint64_t address, uint64_t bytes, const char *what) {
+  const AllocationInfo *info = memory.find(address);
+  if (!info || bytes > info->bytes - (address - info->address)) {
+    char buffer[64];
+    std::snprintf(buffer, sizeof(buffer), "0x%llx", static_cast<unsigned long long>(address));
+    throw DeviceError(ErrorCode::InvalidValue,
+                      std::string(what) + " of " + std::to_string(bytes) + " bytes at " + buffer +
+                          (info ? " runs past an allocation of " + std::to_string(info->bytes) + " bytes" : ", which is not device memory"));
+  }
+  return memory.host(address);
+}
+} // namespace
+
+void Device::copyToDevice(uint64_t destination, const void *source, uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  if (bytes)
+    std::memcpy(checkedRange(*state->memory, destination, bytes, "a copy to the device"), source, bytes);
+}
+void Device::copyFromDevice(void *destination, uint64_t source, uint64_t bytes) const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  if (bytes)
+    std::memcpy(destination, checkedRange(*state->memory, source, bytes, "a copy from the device"), bytes);
+}
+void Device::copyOnDevice(uint64_t destination, uint64_t source, uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  if (bytes)
+    std::memmove(checkedRange(*state->memory, destination, bytes, "a copy on the device"),
+                 checkedRange(*state->memory, source, bytes, "a copy on the device"), bytes);
+}
+void Device::fill(uint64_t destination, uint32_t value, unsigned elementBytes, uint64_t count) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  if (elementBytes != 1 && elementBytes != 2 && elementBytes != 4)
+    throw DeviceError(ErrorCode::InvalidValue, "a fill of elements of " + std::to_string(elementBytes) + " bytes; 1, 2 and 4 are possible");
+  if (!count)
+    return;
+  if (count > UINT64_MAX / elementBytes)
+    throw DeviceError(ErrorCode::InvalidValue, "a fill of too many elements");
+  uint8_t *to = checkedRange(*state->memory, destination, count * elementBytes, "a fill");
+  if (elementBytes == 1) {
+    std::memset(to, static_cast<int>(value & 0xff), count);
+    return;
+  }
+  for (uint64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * elementBytes, &value, elementBytes);
+}
+
+std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const ModuleOptions &options) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  auto module = std::make_shared<ModuleImpl>(state->memory);
+  ModuleImage &image = module->image;
+  image.name = options.name;
+  image.text = std::string(ptxText);
+  image.resolve = options.resolveLocation;
+  ptx::ModuleAst ast = ptx::parseModule(image.text);
+  image.callSites = std::move(ast.callSites);
+  for (std::string_view file : ast.files)
+    image.files.emplace_back(file);
+  std::vector<ptx::Diagnostic> errors = std::move(ast.errors);
+  if (errors.empty() && ast.target.substr(0, 5) != "sm_90" && !ast.target.empty() &&
+      ast.target.compare(0, 4, "sm_1") == 0 && ast.target.size() > 5)
+    errors.push_back({1, "target " + std::string(ast.target) + " is not modelled; the device is an sm_90a"});
+  // Variables first: functions name their addresses, and initialisers each other's.
+  for (const ptx::Symbol &symbol : ast.variables) {
+    if (symbol.space == ptx::Space::Shared)
+      continue;
+    if (symbol.external) {
+      errors.push_back({symbol.line, "external variable '" + std::string(symbol.name) + "': linking is not modelled"});
+      continue;
+    }
+    uint64_t address = state->memory->allocate(std::max<uint64_t>(symbol.bytes, 1));
+    std::memset(state->memory->host(address), 0, symbol.bytes);
+    std::memcpy(state->memory->host(address), symbol.initial.data(), std::min<uint64_t>(symbol.initial.size(), symbol.bytes));
+    image.variables[std::string(symbol.name)] = {address, symbol.bytes};
+  }
+  for (const ptx::Symbol &symbol : ast.variables)
+    for (const ptx::Symbol::Fixup &fixup : symbol.fixups) {
+      auto target = image.variables.find(fixup.symbol);
+      if (target == image.variables.end()) {
+        errors.push_back({symbol.line, "the initialiser of '" + std::string(symbol.name) + "' names '" + std::string(fixup.symbol) + "', which is no variable"});
+        continue;
+      }
+      uint64_t value = target->second.address + static_cast<uint64_t>(fixup.addend);
+      std::memcpy(state->memory->host(image.variables[std::string(symbol.name)].address) + fixup.offset, &value, fixup.bytes);
+    }
+  if (errors.empty())
+    for (const ptx::Function &function : ast.functions) {
+      if (!function.isEntry || !function.hasBody)
+        continue;
+      auto kernel = std::make_unique<Kernel>();
+      kernel->module = &image;
+      Decoder(function, image, *kernel, errors).run();
+      module->functions.push_back(std::make_unique<FunctionImpl>(*kernel));
+      image.kernels.push_back(std::move(kernel));
+    }
+  if (!errors.empty()) {
+    std::string text;
+    size_t shown = 0;
+    for (const ptx::Diagnostic &error : errors) {
+      if (++shown > 20) {
+        text += "\n(" + std::to_string(errors.size() - 20) + " more)";
+        break;
+      }
+      std::string message = error.message.substr(0, 300);
+      text += (text.empty() ? "" : "\n") + options.name + ":" + std::to_string(error.line) + ": " + message;
+    }
+    throw DeviceError(ErrorCode::InvalidPtx, text);
+  }
+  return module;
+}
+
+LaunchResult Device::launch(const Function &function, const LaunchConfig &config) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  const Kernel &kernel = static_cast<const FunctionImpl &>(function).kernel;
+  const FunctionAttributes &attributes = kernel.attributes;
+  Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
+  checkLaunch(attributes, config, kernel, cluster);
+
+  LaunchContext launch;
+  launch.kernel = &kernel;
+  launch.memory = state->memory.get();
+  launch.options = config.options;
+  launch.grid = config.grid;
+  launch.block = config.block;
+  launch.cluster = cluster;
+  launch.clusterSize = static_cast<uint32_t>(cluster.count());
+  launch.threadsPerCta = static_cast<uint32_t>(config.block.count());
+  launch.warpsPerCta = (launch.threadsPerCta + 31) / 32;
+  launch.staticShared = attributes.sharedBytes;
+  launch.dynamicShared = config.dynamicSharedBytes;
+  launch.dynamicBase = kernel.dynamicBase;
+  launch.sharedBytes = config.dynamicSharedBytes ? kernel.dynamicBase + config.dynamicSharedBytes : kernel.staticEnd;
+  launch.multiprocessors = state->options.multiprocessors;
+  launch.params.assign(static_cast<const uint8_t *>(config.params), static_cast<const uint8_t *>(config.params) + config.paramBytes);
+  uint32_t roundedThreads = launch.warpsPerCta * 32;
+  launch.launchRegisters = attributes.maxRegisters ? attributes.maxRegisters : std::min(256u, DeviceLimits::registersPerSm / roundedThreads / 8 * 8);
+  // How eagerly copies proceed is one of the things that a seed decides.
+  constexpr double shares[] = {0.3, 0.05, 0.6, 0.15, 0.9};
+  launch.asyncShare = shares[config.options.seed % 5];
+
+  // CTAs that fit on a multiprocessor. PTX does not say how many registers a thread takes; without .maxnreg or
+  // setmaxnreg 64 are assumed.
+  uint32_t registers = attributes.maxRegisters || kernel.usesSetmaxnreg ? launch.launchRegisters : std::min(64u, launch.launchRegisters);
+  uint32_t perSm = std::min({DeviceLimits::maxBlocksPerSm, DeviceLimits::maxThreadsPerSm / roundedThreads,
+                             DeviceLimits::registersPerSm / (registers * roundedThreads),
+                             DeviceLimits::sharedPerSm / (launch.sharedBytes - kSharedStart + DeviceLimits::reservedShared)});
+  uint64_t slots = std::max<uint64_t>(1, uint64_t(std::max(1u, perSm)) * launch.multiprocessors / launch.clusterSize);
+
+  const uint64_t total = config.grid.count() / launch.clusterSize;
+  uint64_t started = 0;
+  LaunchResult result;
+  std::vector<std::unique_ptr<Cluster>> active;
+  Workers workers(std::max(1u, config.options.threads));
+  uint64_t idle = 0;
+  std::unordered_map<std::string, size_t> index;
+  std::unordered_map<std::string, unsigned> perKind;
+  auto collect = [&](Cluster &c) {
+    result.traceHash = (result.traceHash ^ c.traceHash ^ c.linearId()) * 0x9e3779b97f4a7c15u;
+    result.stats.warpInstructions += c.stats.warpInstructions;
+    result.stats.threadInstructions += c.stats.threadInstructions;
+    result.stats.tmaLoads += c.stats.tmaLoads;
+    result.stats.tmaStores += c.stats.tmaStores;
+    result.stats.wgmmas += c.stats.wgmmas;
+    for (Finding &f : c.findings) {
+      std::string key = f.kind;
+      for (size_t i = 0; i < f.sites.size() && i < 2; ++i)
+        key += ":" + std::to_string(f.sites[i].ptxLine);
+      auto [entry, fresh] = index.try_emplace(std::move(key), result.findings.size());
+      if (!fresh) {
+        if (entry->second < result.findings.size())
+          result.findings[entry->second].count += f.count;
+        continue;
+      }
+      if (perKind[f.kind]++ >= config.options.maxFindingsPerKind) {
+        entry->second = ~size_t(0);
+        continue;
+      }
+      result.findings.push_back(std::move(f));
+    }
+    if (c.outcome != Outcome::Completed && result.outcome == Outcome::Completed)
+      result.outcome = c.outcome;
+  };
+  while (started < total || !active.empty()) {
+    while (active.size() < slots && started < total)
+      active.push_back(std::make_unique<Cluster>(launch, started++));
+    ++result.stats.rounds;
+    uint64_t before = 0, after = 0;
+    for (const auto &c : active)
+      before += c->progress;
+    workers.run(active.size(), [&](size_t i) { active[i]->runQuantum(kQuantum); });
+    bool changed = false, stop = false;
+    for (auto &c : active) {
+      c->memoryChanged = false;
+      c->commit();
+      changed |= c->memoryChanged;
+      after += c->progress;
+      stop |= c->stopped;
+    }
+    if (stop) {
+      for (auto &c : active)
+        collect(*c);
+      break;
+    }
+    size_t kept = 0;
+    for (auto &c : active) {
+      if (c->finished())
+        collect(*c);
+      else
+        active[kept++] = std::move(c);
+    }
+    changed |= kept < active.size() || after != before;
+    active.resize(kept);
+    idle = changed ? 0 : idle + 1;
+    if (idle > kIdleRounds && !active.empty()) {
+      for (auto &c : active) {
+        c->reportLivelock();
+        collect(*c);
+      }
+      break;
+    }
+  }
+  return result;
+}
+
+std::string LaunchResult::render() const {
+  std::string text;
+  for (const Finding &f : findings)
+    text += (text.empty() ? "" : "\n\n") + f.render();
+  return text;
+}
+
+} // namespace girih::emu

@@ -1,0 +1,277 @@
+// Barriers (PTX ISA 9.0, 9.7.13.1 "bar", 9.7.13.3 "barrier.cluster", 9.7.13.16 "mbarrier").
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Exec/Lanes.h"
+
+namespace girih::emu {
+
+namespace {
+
+using ptx::OperandKind;
+
+// Named barriers: sub bit 0 waits, bit 1 aligned.
+Step namedBarrier(Context &c, const Instr &in) {
+  unsigned lane = static_cast<unsigned>(__builtin_ctz(c.mask));
+  uint32_t id = c.src<uint32_t>(in.s[0])[lane];
+  uint32_t threads = in.s[1] == kNone ? 0 : c.src<uint32_t>(in.s[1])[lane];
+  return c.cluster.namedBarrier(c, id, threads, in.sub & 1, in.sub & 2);
+}
+void buildBar(Decoder &d, int variant) {
+  bool arrives = variant & 1;
+  if (!d.expectOperands(arrives ? 2 : 1, 2))
+    return;
+  bool aligned = d.ast->opcode == "bar" || d.has("aligned");
+  d.out.s[0] = d.source(0, 4);
+  if (d.operandCount() > 1)
+    d.out.s[1] = d.source(1, 4);
+  d.out.sub = static_cast<uint8_t>((arrives ? 0 : 1) | (aligned ? 2 : 0));
+  if (aligned)
+    d.out.flags |= kAligned;
+  d.out.exec = namedBarrier;
+}
+
+Step clusterArrive(Context &c, const Instr &in) { return c.cluster.clusterArrive(c, in.sub); }
+Step clusterWait(Context &c, const Instr &) { return c.cluster.clusterWait(c); }
+void buildClusterArrive(Decoder &d, int) {
+  d.out.sub = !d.has("relaxed");
+  if (d.has("aligned"))
+    d.out.flags |= kAligned;
+  d.out.exec = clusterArrive;
+}
+void buildClusterWait(Decoder &d, int) {
+  if (d.has("aligned"))
+    d.out.flags |= kAligned;
+  d.out.exec = clusterWait;
+}
+
+/// The CTA and offset of the mbarrier that a lane names.
+Cta *barrierAt(Context &c, const Instr &in, unsigned lane, uint32_t &offset, const char *what) {
+  uint64_t address = static_cast<uint64_t>(in.imm);
+  if (in.s[0] != kNone)
+    address += in.width == 4 ? c.src<uint32_t>(in.s[0])[lane] : c.src<uint64_t>(in.s[0])[lane];
+  return c.cluster.sharedTarget(c, lane, address, 8, offset, what);
+}
+Mbarrier::Arrival arrival(const Context &c, unsigned lane) {
+  Mbarrier::Arrival by;
+  by.pc = c.pc;
+  by.warp = static_cast<int16_t>(c.warp.index);
+  by.lane = static_cast<int8_t>(lane);
+  by.rank = static_cast<uint16_t>(c.cta.rank);
+  return by;
+}
+
+Step mbarrierInit(Context &c, const Instr &in) {
+  for (uint32_t m = c.mask; m; m &= m - 1) {
+    unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
+    uint32_t offset = 0;
+    Cta *target = barrierAt(c, in, lane, offset, "initialises an mbarrier");
+    if (!target)
+      return Step::Block;
+    c.cluster.mbarrierInit(c, lane, *target, offset, c.src<uint32_t>(in.s[1])[lane]);
+  }
+  return Step::Next;
+}
+Step mbarrierInval(Context &c, const Instr &in) {
+  for (uint32_t m = c.mask; m; m &= m - 1) {
+    unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
+    uint32_t offset = 0;
+    Cta *target = barrierAt(c, in, lane, offset, "invalidates an mbarrier");
+    if (!target)
+      return Step::Block;
+    if (!c.cluster.mbarrier(c, lane, *target, offset, "invalidates an mbarrier"))
+      return Step::Block;
+    target->mbarriers.erase(offset);
+  }
+  return Step::Next;
+}
+void buildInit(Decoder &d, int) {
+  if (!d.expectOperands(2))
+    return;
+  d.address(d.operand(0), AddressSpace::Shared);
+  d.out.s[1] = d.source(1, 4);
+  d.out.exec = mbarrierInit;
+}
+void buildInval(Decoder &d, int) {
+  if (!d.expectOperands(1))
+    return;
+  d.address(d.operand(0), AddressSpace::Shared);
+  d.out.exec = mbarrierInval;
+}
+
+/// sub: 1 expect_tx (s[1] is bytes), 2 drop, 4 relaxed (orders nothing).
+Step mbarrierArrive(Context &c, const Instr &in) {
+  uint64_t states[32] = {};
+  const bool orders = !(in.sub & 4);
+  for (uint32_t m = c.mask; m; m &= m - 1) {
+    unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
+    uint32_t offset = 0;
+    Cta *target = barrierAt(c, in, lane, offset, "arrives at an mbarrier");
+    if (!target)
+      return Step::Block;
+    Mbarrier *barrier = c.cluster.mbarrier(c, lane, *target, offset, "arrives at an mbarrier");
+    if (!barrier)
+      return Step::Block;
+    states[lane] = uint64_t(barrier->phase) << 20 | static_cast<uint64_t>(barrier->pending & 0xfffff);
+    int64_t value = in.s[1] == kNone ? 1 : c.src<uint32_t>(in.s[1])[lane];
+    Mbarrier::Arrival by = arrival(c, lane);
+    if (in.sub & 1) {
+      c.cluster.mbarrierExpect(*target, *barrier, value, by);
+      value = 1;
+    }
+    if (in.sub & 2)
+      barrier->expected -= value;
+    c.cluster.mbarrierArrive(*target, *barrier, value, by, orders ? &c.warp.order : nullptr);
+  }
+  c.cluster.tick(c.warp);
+  if (in.d[0] != kNone)
+    storeLanes(c, in.d[0], states);
+  return Step::Next;
+}
+void buildArrive(Decoder &d, int variant) {
+  bool expects = d.has("expect_tx");
+  // The destination may be left out with a remote barrier (9.7.13.16.13).
+  bool hasState = d.operand(0).kind != OperandKind::Address;
+  size_t base = hasState ? 1 : 0;
+  if (!d.expectOperands(base + (expects ? 2 : 1), base + 2))
+    return;
+  if (hasState && d.operand(0).kind != OperandKind::Sink)
+    d.out.d[0] = d.dest(0, 8);
+  d.address(d.operand(base), AddressSpace::Shared);
+  if (d.operandCount() > base + 1)
+    d.out.s[1] = d.source(base + 1, 4);
+  d.out.sub = static_cast<uint8_t>((expects ? 1 : 0) | (variant ? 2 : 0) | (d.has("relaxed") ? 4 : 0));
+  d.out.exec = mbarrierArrive;
+}
+
+Step mbarrierTx(Context &c, const Instr &in) {
+  for (uint32_t m = c.mask; m; m &= m - 1) {
+    unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
+    uint32_t offset = 0;
+    Cta *target = barrierAt(c, in, lane, offset, "changes an mbarrier's transaction count");
+    if (!target)
+      return Step::Block;
+    Mbarrier *barrier = c.cluster.mbarrier(c, lane, *target, offset, "changes an mbarrier's transaction count");
+    if (!barrier)
+      return Step::Block;
+    int64_t bytes = c.src<uint32_t>(in.s[1])[lane];
+    if (in.sub)
+      c.cluster.mbarrierComplete(*target, *barrier, bytes, c.cluster.here(c, "completes bytes", static_cast<int>(lane)));
+    else
+      c.cluster.mbarrierExpect(*target, *barrier, bytes, arrival(c, lane));
+  }
+  return Step::Next;
+}
+void buildTx(Decoder &d, int variant) {
+  if (!d.expectOperands(2))
+    return;
+  d.address(d.operand(0), AddressSpace::Shared);
+  d.out.s[1] = d.source(1, 4);
+  d.out.sub = static_cast<uint8_t>(variant);
+  d.out.exec = mbarrierTx;
+}
+
+/// sub: 1 try, 2 parity, 4 relaxed.
+Step mbarrierWait(Context &c, const Instr &in) {
+  uint32_t done = 0;
+  Mbarrier *blocker = nullptr;
+  Order *acquired[32];
+  unsigned acquiredCount = 0;
+  uint64_t wanted = 0;
+  for (uint32_t m = c.mask; m; m &= m - 1) {
+    unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
+    uint32_t offset = 0;
+    Cta *target = barrierAt(c, in, lane, offset, "waits for an mbarrier");
+    if (!target)
+      return Step::Block;
+    Mbarrier *barrier = c.cluster.mbarrier(c, lane, *target, offset, "waits for an mbarrier");
+    if (!barrier)
+      return Step::Block;
+    bool complete;
+    if (in.sub & 2) {
+      uint32_t parity = c.src<uint32_t>(in.s[1])[lane] & 1;
+      complete = (barrier->phase & 1) != parity;
+      if (!complete)
+        wanted = barrier->phase;
+    } else {
+      uint64_t state = c.src<uint64_t>(in.s[1])[lane];
+      complete = barrier->phase != static_cast<uint32_t>(state >> 20);
+      if (!complete)
+        wanted = state >> 20;
+    }
+    if (complete) {
+      done |= 1u << lane;
+      if (!acquiredCount || acquired[acquiredCount - 1] != &barrier->released)
+        acquired[acquiredCount++] = &barrier->released;
+    } else if (!blocker) {
+      blocker = barrier;
+    }
+  }
+  Fragment &f = c.frag();
+  if (blocker && (in.sub & 1) && !f.timeUp) {
+    // A suspended thread may wake early; programs must cope, so sometimes it does.
+    if (f.polls > 0 || !c.cluster.random.chance(0.2)) {
+      f.wait = Wait::Mbarrier;
+      f.object = blocker->address;
+      f.value = wanted;
+      return Step::Block;
+    }
+  }
+  f.timeUp = false;
+  f.polls = blocker ? f.polls + 1 : 0;
+  if (!(in.sub & 4))
+    for (unsigned i = 0; i < acquiredCount; ++i)
+      c.warp.order.join(*acquired[i]);
+  storePred(c, in.d[0], done);
+  if (blocker && !(in.sub & 1)) {
+    f.object = blocker->address;
+    f.value = wanted;
+  }
+  return blocker ? Step::Yield : Step::Next;
+}
+void buildWait(Decoder &d, int variant) {
+  if (!d.expectOperands(3, 4))
+    return;
+  bool parity = d.has("parity");
+  d.out.d[0] = d.predDest(d.operand(0));
+  d.address(d.operand(1), AddressSpace::Shared);
+  d.out.s[1] = d.source(2, parity ? 4 : 8);
+  d.out.sub = static_cast<uint8_t>(variant | (parity ? 2 : 0) | (d.has("relaxed") ? 4 : 0));
+  d.out.exec = mbarrierWait;
+}
+Step pendingCount(Context &c, const Instr &in) {
+  return lanes1<uint32_t, uint64_t>(c, in, [](uint64_t state) { return static_cast<uint32_t>(state & 0xfffff); });
+}
+void buildPendingCount(Decoder &d, int) {
+  if (!d.expectOperands(2))
+    return;
+  d.out.d[0] = d.dest(0, 4);
+  d.out.s[0] = d.source(1, 8);
+  d.out.exec = pendingCount;
+}
+
+#define GIRIH_SHARED "shared|shared::cta|shared::cluster?"
+const Form forms[] = {
+    {"bar", "cta? sync", buildBar, 0},
+    {"bar", "cta? arrive", buildBar, 1},
+    {"barrier", "cta? sync aligned?", buildBar, 0},
+    {"barrier", "cta? arrive aligned?", buildBar, 1},
+    {"barrier", "cluster arrive release|relaxed? aligned?", buildClusterArrive},
+    {"barrier", "cluster wait acquire? aligned?", buildClusterWait},
+    {"mbarrier", "init " GIRIH_SHARED " b64", buildInit},
+    {"mbarrier", "inval " GIRIH_SHARED " b64", buildInval},
+    {"mbarrier", "arrive expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildArrive, 0},
+    {"mbarrier", "arrive_drop expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildArrive, 1},
+    {"mbarrier", "arrive noComplete release? cta? " GIRIH_SHARED " b64", buildArrive, 0},
+    {"mbarrier", "expect_tx relaxed? cta|cluster? " GIRIH_SHARED " b64", buildTx, 0},
+    {"mbarrier", "complete_tx relaxed? cta|cluster? " GIRIH_SHARED " b64", buildTx, 1},
+    {"mbarrier", "test_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait, 0},
+    {"mbarrier", "try_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait, 1},
+    {"mbarrier", "pending_count b64", buildPendingCount},
+};
+
+} // namespace
+
+std::span<const Form> barrierForms() { return forms; }
+
+} // namespace girih::emu

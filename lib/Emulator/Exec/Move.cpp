@@ -1,0 +1,172 @@
+// Data movement between registers (PTX ISA 9.0, 9.7.9.3 and 9.7.9.4 "mov", 9.7.9.12 "mapa").
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Exec/Lanes.h"
+
+namespace girih::emu {
+
+namespace {
+
+using ptx::OperandKind;
+using ptx::Type;
+
+template <typename T> Step move(Context &c, const Instr &in) {
+  const T *a = c.src<T>(in.s[0]);
+  T t[32];
+  std::memcpy(t, a, sizeof(t));
+  storeLanes(c, in.d[0], t);
+  return Step::Next;
+}
+Step movePred(Context &c, const Instr &in) {
+  storePred(c, in.d[0], c.predSrc(in.s[0]) ^ (in.sub & 1 ? ~0u : 0u));
+  return Step::Next;
+}
+/// d = {a, b[, c, d]}, low element first.
+template <typename D, typename S> Step pack(Context &c, const Instr &in) {
+  D t[32] = {};
+  for (uint32_t e = 0; e < in.listCount; ++e) {
+    const S *a = c.src<S>(c.cluster.kernel.lists[in.list + e]);
+    for (unsigned i = 0; i < 32; ++i)
+      t[i] |= static_cast<D>(static_cast<D>(a[i]) << (8 * sizeof(S) * e));
+  }
+  storeLanes(c, in.d[0], t);
+  return Step::Next;
+}
+template <typename S, typename D> Step unpack(Context &c, const Instr &in) {
+  S a[32];
+  std::memcpy(a, c.src<S>(in.s[0]), sizeof(a));
+  for (uint32_t e = 0; e < in.listCount; ++e) {
+    D t[32];
+    for (unsigned i = 0; i < 32; ++i)
+      t[i] = static_cast<D>(a[i] >> (8 * sizeof(D) * e));
+    storeLanes(c, c.cluster.kernel.lists[in.list + e], t);
+  }
+  return Step::Next;
+}
+/// %clock and friends count executed instructions of the cluster: they advance, and the same seed gives the same
+/// values.
+Step clockRegister(Context &c, const Instr &in) {
+  uint64_t now = c.cluster.stats.warpInstructions;
+  if (in.sub == 1)
+    now = now * 1000; // nanoseconds, coarse
+  if (in.width == 8) {
+    uint64_t t[32];
+    std::fill(std::begin(t), std::end(t), now);
+    storeLanes(c, in.d[0], t);
+  } else {
+    uint32_t t[32];
+    std::fill(std::begin(t), std::end(t), static_cast<uint32_t>(in.sub == 2 ? now >> 32 : now));
+    storeLanes(c, in.d[0], t);
+  }
+  return Step::Next;
+}
+
+void buildMov(Decoder &d, int) {
+  if (!d.expectOperands(2))
+    return;
+  const ptx::Operand &to = d.operand(0), &from = d.operand(1);
+  if (d.type() == Type::Pred) {
+    bool negated = false;
+    d.out.d[0] = d.predDest(to);
+    d.out.s[0] = d.predSource(from, negated);
+    d.out.sub = negated;
+    d.out.exec = movePred;
+    return;
+  }
+  unsigned width = d.bytes();
+  d.out.width = static_cast<uint8_t>(width);
+  if (to.kind == OperandKind::Vector || from.kind == OperandKind::Vector) {
+    const ptx::Operand &vector = to.kind == OperandKind::Vector ? to : from;
+    unsigned count = static_cast<unsigned>(vector.elements.size());
+    if (count < 2 || width % count != 0 || width / count < 2)
+      return d.fail("a vector of " + std::to_string(count) + " elements in " + std::to_string(8 * width) + " bits");
+    unsigned part = width / count;
+    d.listStart();
+    if (&vector == &to) {
+      d.out.s[0] = d.source(from, width);
+      for (const ptx::Operand &e : vector.elements)
+        d.listAdd(d.dest(e, part));
+      d.out.sub |= 0x80;
+      d.out.exec = width == 4   ? ExecFn(unpack<uint32_t, uint16_t>)
+                   : part == 4  ? ExecFn(unpack<uint64_t, uint32_t>)
+                                : ExecFn(unpack<uint64_t, uint16_t>);
+    } else {
+      d.out.d[0] = d.dest(to, width);
+      for (const ptx::Operand &e : vector.elements)
+        d.listAdd(d.source(e, part));
+      d.out.exec = width == 4   ? ExecFn(pack<uint32_t, uint16_t>)
+                   : part == 4  ? ExecFn(pack<uint64_t, uint32_t>)
+                                : ExecFn(pack<uint64_t, uint16_t>);
+    }
+    return;
+  }
+  d.out.d[0] = d.dest(to, width);
+  if (from.kind == OperandKind::Special) {
+    std::string_view n = from.name;
+    if (n == "%clock" || n == "%clock64" || n == "%clock_hi" || n == "%globaltimer" || n == "%globaltimer_lo" ||
+        n == "%globaltimer_hi") {
+      d.out.sub = n == "%clock_hi" || n == "%globaltimer_hi" ? 2 : n[1] == 'g' ? 1 : 0;
+      d.out.exec = clockRegister;
+      return;
+    }
+  }
+  d.out.s[0] = d.source(from, width);
+  d.out.flags |= kPlainMove;
+  d.out.exec = width == 2 ? ExecFn(move<uint16_t>) : width == 4 ? ExecFn(move<uint32_t>) : ExecFn(move<uint64_t>);
+}
+
+/// The address of a variable of this CTA in another CTA of the cluster.
+template <typename T> Step mapa(Context &c, const Instr &in) {
+  const bool generic = in.sub;
+  const T *a = c.src<T>(in.s[0]);
+  const uint32_t *rank = c.src<uint32_t>(in.s[1]);
+  T t[32];
+  for (unsigned i = 0; i < 32; ++i) {
+    T offset = a[i] & ((T(1) << kRankShift) - 1);
+    T target = static_cast<T>(static_cast<T>(rank[i] + 1) << kRankShift | offset);
+    t[i] = generic ? static_cast<T>(target | static_cast<T>(kSharedWindow)) : target;
+  }
+  storeLanes(c, in.d[0], t);
+  return Step::Next;
+}
+void buildMapa(Decoder &d, int) {
+  if (!d.expectOperands(3))
+    return;
+  unsigned width = d.bytes();
+  d.out.sub = !d.has("shared::cluster");
+  d.out.d[0] = d.dest(0, width);
+  d.out.s[0] = d.source(1, width);
+  d.out.s[1] = d.source(2, 4);
+  d.out.exec = width == 8 ? ExecFn(mapa<uint64_t>) : ExecFn(mapa<uint32_t>);
+}
+template <typename T> Step getctarank(Context &c, const Instr &in) {
+  const T *a = c.src<T>(in.s[0]);
+  uint32_t t[32];
+  for (unsigned i = 0; i < 32; ++i) {
+    uint32_t field = static_cast<uint32_t>(a[i]) >> kRankShift;
+    t[i] = field ? field - 1 : c.cta.rank;
+  }
+  storeLanes(c, in.d[0], t);
+  return Step::Next;
+}
+void buildGetctarank(Decoder &d, int) {
+  if (!d.expectOperands(2))
+    return;
+  unsigned width = d.bytes();
+  d.out.d[0] = d.dest(0, 4);
+  d.out.s[0] = d.source(1, width);
+  d.out.exec = width == 8 ? ExecFn(getctarank<uint64_t>) : ExecFn(getctarank<uint32_t>);
+}
+
+const Form forms[] = {
+    {"mov", "pred|b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", buildMov},
+    {"mapa", "shared::cluster? u32|u64", buildMapa},
+    {"getctarank", "shared::cluster? u32|u64", buildGetctarank},
+};
+
+} // namespace
+
+std::span<const Form> moveForms() { return forms; }
+
+} // namespace girih::emu

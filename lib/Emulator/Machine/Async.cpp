@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Machine/Async.h"
+
+#include <cstring>
+
+namespace girih::emu {
+
+namespace {
+std::string hex(uint64_t value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof(buffer), "0x%llx", static_cast<unsigned long long>(value));
+  return buffer;
+}
+/// A map's memory must be there while a copy uses it.
+bool checkRow(Cluster &cluster, const AsyncOp &op, uint64_t address, uint32_t bytes, bool isWrite) {
+  if (bytes == 0 || cluster.globalInBounds(address, bytes))
+    return true;
+  Site here = op.site(cluster, isWrite ? "asynchronous store writes" : "asynchronous copy reads");
+  here.space = "global";
+  here.address = address;
+  here.bytes = bytes;
+  cluster.fault("global-out-of-bounds",
+                "an asynchronous copy touches global memory at " + hex(address) + " that is not allocated", {here},
+                "check the tensor map's base address, sizes and strides, or the byte count of the bulk copy");
+  return false;
+}
+} // namespace
+
+bool CopyToShared::signals(const Cta &target, uint32_t offset) const {
+  if (offset != barrier)
+    return false;
+  for (const Cta *t : targets)
+    if (t == &target)
+      return true;
+  return false;
+}
+
+bool CopyToShared::writes(const Cta &target, uint32_t offset, uint32_t size) const {
+  uint32_t begin = box ? box->sharedBegin() : destination, length = box ? box->sharedBytes() : bytes;
+  if (offset + size <= begin || offset >= begin + length)
+    return false;
+  for (const Cta *t : targets)
+    if (t == &target)
+      return true;
+  return false;
+}
+
+bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint32_t last, const Accessor &who) {
+  std::vector<uint8_t> buffer;
+  for (uint32_t r = first; r < last; ++r) {
+    TmaRow row = box->row(r);
+    if (!checkRow(cluster, *this, row.global, row.bytes, false))
+      return false;
+    const uint8_t *source = nullptr;
+    if (row.bytes) {
+      if (cluster.overlay.empty()) {
+        source = cluster.launch.memory->host(row.global);
+      } else {
+        buffer.resize(row.bytes);
+        cluster.readGlobal(row.global, buffer.data(), row.bytes);
+        source = buffer.data();
+      }
+    }
+    box->loadRow(row, source, target.shared.data());
+    if (cluster.checking() && row.width != box->rowPitch())
+      box->runsOfRow(row, [&](const TmaRun &run) { cluster.asyncWrite(target, run.shared, run.bytes, who); });
+  }
+  if (cluster.checking() && map.boxCount(0) * map.elementBytes() == box->rowPitch())
+    cluster.asyncWrite(target, box->sharedBegin() + first * box->rowPitch(), (last - first) * box->rowPitch(), who);
+  return true;
+}
+
+bool CopyToShared::moveBytes(Cluster &cluster, Cta &target, uint32_t first, uint32_t last, const Accessor &who) {
+  uint32_t begin = first * 128, end = std::min(bytes, last * 128);
+  uint8_t *to = target.shared.data() + destination + begin;
+  if (sourceCta) {
+    uint32_t from = static_cast<uint32_t>(source) + begin;
+    if (cluster.checking())
+      cluster.asyncRead(*sourceCta, from, end - begin, who);
+    std::memmove(to, sourceCta->shared.data() + from, end - begin);
+  } else {
+    if (!checkRow(cluster, *this, source + begin, end - begin, false))
+      return false;
+    cluster.readGlobal(source + begin, to, end - begin);
+  }
+  if (cluster.checking())
+    cluster.asyncWrite(target, destination + begin, end - begin, who);
+  return true;
+}
+
+bool CopyToShared::advance(Cluster &cluster) {
+  uint32_t total = units(), step = (total + pieces - 1) / pieces;
+  uint32_t first = next, last = std::min(total, next + step);
+  for (Cta *target : targets) {
+    auto found = target->mbarriers.find(barrier);
+    if (found == target->mbarriers.end()) {
+      cluster.fault("mbarrier-uninitialised",
+                    "an asynchronous copy signals an mbarrier that is not initialised (any more)",
+                    {site(cluster, "asynchronous copy signals " + hex(barrier))});
+      return true;
+    }
+    Mbarrier &mbarrier = found->second;
+    // What the copy writes is known to have landed by those who see this phase complete.
+    Accessor who = accessor(mbarrier.agent, mbarrier.phase + 1, AccessKind::TmaLoad);
+    if (!(box ? moveRows(cluster, *target, first, last, who) : moveBytes(cluster, *target, first, last, who)))
+      return true;
+    uint64_t moved = box ? uint64_t(last - first) * (box->bytes() / total) : std::min(bytes, last * 128) - first * 128;
+    cluster.mbarrierComplete(*target, mbarrier, static_cast<int64_t>(moved), site(cluster, "asynchronous copy completes bytes"));
+  }
+  next = last;
+  return next >= total;
+}
+
+void CopyToGlobal::readSource(Cluster &cluster) {
+  Accessor who = accessor(warp->bulkAgent, sequence, AccessKind::TmaStore);
+  if (!box) {
+    if (cluster.checking())
+      cluster.asyncRead(*cta, source, bytes, who);
+    staging.assign(cta->shared.data() + source, cta->shared.data() + source + bytes);
+    return;
+  }
+  uint32_t width = static_cast<uint32_t>(box->bytes() / box->rowCount());
+  staging.resize(box->bytes());
+  for (uint32_t r = 0; r < box->rowCount(); ++r) {
+    TmaRow row = box->row(r);
+    if (!row.bytes)
+      continue;
+    box->storeRow(row, cta->shared.data(), staging.data() + uint64_t(r) * width);
+    if (!cluster.checking())
+      continue;
+    if (row.bytes == box->rowPitch())
+      cluster.asyncRead(*cta, row.shared, row.bytes, who);
+    else
+      box->runsOfRow(row, [&](const TmaRun &run) {
+        if (run.inBounds)
+          cluster.asyncRead(*cta, run.shared, run.bytes, who);
+      });
+  }
+}
+
+void CopyToGlobal::writeDestination(Cluster &cluster) {
+  if (!box) {
+    if (checkRow(cluster, *this, destination, bytes, true))
+      cluster.writeGlobal(destination, staging.data(), bytes);
+    return;
+  }
+  uint32_t width = static_cast<uint32_t>(box->bytes() / box->rowCount());
+  for (uint32_t r = 0; r < box->rowCount(); ++r) {
+    TmaRow row = box->row(r);
+    if (!row.bytes)
+      continue;
+    if (!checkRow(cluster, *this, row.global, row.bytes, true))
+      return;
+    cluster.writeGlobal(row.global, staging.data() + uint64_t(r) * width, row.bytes);
+  }
+}
+
+bool CopyToGlobal::advance(Cluster &cluster) {
+  if (!hasRead) {
+    readSource(cluster);
+    hasRead = true;
+    --group->readsLeft;
+    cluster.wakeBulk(*warp);
+    return false;
+  }
+  writeDestination(cluster);
+  --group->writesLeft;
+  cluster.wakeBulk(*warp);
+  return true;
+}
+
+} // namespace girih::emu

@@ -1,0 +1,124 @@
+// Operations that run beside the warps: copies by TMA and products by the tensor core. Each takes effect at moments
+// that the scheduler picks between its issue and its completion.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_EMULATOR_MACHINE_ASYNC_H
+#define GIRIH_EMULATOR_MACHINE_ASYNC_H
+
+#include "Emulator/Machine/Machine.h"
+#include "girih/Emulator/MatrixDescriptor.h"
+#include "girih/Emulator/TmaBox.h"
+#include "girih/Emulator/Wgmma.h"
+
+namespace girih::emu {
+
+/// A copy in flight.
+struct AsyncOp {
+  virtual ~AsyncOp() = default;
+  /// Does the next part. True when nothing is left.
+  virtual bool advance(Cluster &cluster) = 0;
+  /// Would it still deliver bytes to this barrier?
+  virtual bool signals(const Cta &, uint32_t) const { return false; }
+  /// Would it still write bytes of this range?
+  virtual bool writes(const Cta &, uint32_t, uint32_t) const { return false; }
+
+  Cta *cta = nullptr; ///< of the issuing thread
+  Warp *warp = nullptr;
+  uint32_t pc = 0;
+  uint32_t lane = 0;
+  Order order; ///< what happened before the issue
+
+  Site site(const Cluster &cluster, std::string action) const {
+    return cluster.site(std::move(action), pc, cta->rank, static_cast<int>(warp->index), static_cast<int>(lane));
+  }
+  Accessor accessor(AgentId agent, uint32_t clock, AccessKind kind) const {
+    Accessor who;
+    who.agent = agent;
+    who.clock = clock;
+    who.order = &order;
+    who.kind = kind;
+    who.pc = pc;
+    who.ctaRank = static_cast<uint16_t>(cta->rank);
+    who.warp = static_cast<int16_t>(warp->index);
+    who.lane = static_cast<int8_t>(lane);
+    return who;
+  }
+};
+
+/// Global to shared memory, with an mbarrier that counts the bytes; one box of a tensor, or plain bytes.
+struct CopyToShared : AsyncOp {
+  std::vector<Cta *> targets; ///< one, or all of a multicast
+  uint32_t barrier = 0;       ///< offset of the mbarrier in each target
+  TensorMap map;
+  std::unique_ptr<TmaBox> box;
+  // Plain bytes: from global memory, or from the shared memory of this CTA.
+  uint64_t source = 0;
+  uint32_t destination = 0, bytes = 0;
+  Cta *sourceCta = nullptr;
+  uint32_t next = 0, pieces = 1;
+
+  bool advance(Cluster &cluster) override;
+  bool signals(const Cta &target, uint32_t offset) const override;
+  bool writes(const Cta &target, uint32_t offset, uint32_t size) const override;
+
+private:
+  uint32_t units() const { return box ? box->rowCount() : (bytes + 127) / 128; }
+  bool moveRows(Cluster &cluster, Cta &target, uint32_t first, uint32_t last, const Accessor &who);
+  bool moveBytes(Cluster &cluster, Cta &target, uint32_t first, uint32_t last, const Accessor &who);
+};
+
+/// Shared to global memory: reads its source at one moment, writes the destination at a later one.
+struct CopyToGlobal : AsyncOp {
+  TensorMap map;
+  std::unique_ptr<TmaBox> box;
+  uint64_t destination = 0;
+  uint32_t source = 0, bytes = 0;
+  std::shared_ptr<BulkGroup> group;
+  uint32_t sequence = 0;
+  bool hasRead = false;
+  std::vector<uint8_t> staging;
+
+  bool advance(Cluster &cluster) override;
+
+private:
+  void readSource(Cluster &cluster);
+  void writeDestination(Cluster &cluster);
+};
+
+/// What is fixed about a wgmma instruction.
+struct WgmmaForm {
+  WgmmaOperation operation;
+  bool aInRegisters = false;
+  Major majorA = Major::K, majorB = Major::K;
+  std::vector<int32_t> d;
+  int32_t a[4] = {};
+  Src descriptorA = kNone, descriptorB = kNone;
+  Src scaleD = kNone;
+  bool scaleDNegated = false;
+  /// Indices of D and A in Kernel::tracked.
+  std::vector<uint32_t> trackedD, trackedA;
+};
+
+/// One wgmma of four warps.
+struct WgmmaOp {
+  const WgmmaForm *form = nullptr;
+  uint32_t pc = 0;
+  uint32_t sequence = 0;
+  uint32_t arrived = 0; ///< bit per warp of the group
+  uint64_t descriptorA = 0, descriptorB = 0;
+  bool scaleD = true;
+  std::vector<uint32_t> a; ///< A from registers: 4 warps x 4 registers x 32 lanes
+  Order order;
+  /// Registers that plain moves have made further names of D's: (warp of the group, element, offset).
+  struct Alias {
+    uint32_t part, element;
+    int32_t offset;
+    uint32_t tracked;
+  };
+  std::vector<Alias> aliases;
+};
+
+} // namespace girih::emu
+
+#endif // GIRIH_EMULATOR_MACHINE_ASYNC_H

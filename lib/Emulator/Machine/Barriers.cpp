@@ -1,0 +1,321 @@
+// Named barriers, the cluster barrier, mbarriers and the register pool: who arrives, who waits, what completes.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Machine/Async.h"
+#include "Emulator/Machine/Machine.h"
+
+#include <cstring>
+
+namespace girih::emu {
+
+// Named barriers (PTX ISA 9.0, 9.7.13.1). Arrivals count in whole warps.
+
+Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait, bool aligned) {
+  Cta &cta = c.cta;
+  if (id > 15) {
+    fault("barrier-invalid", "barrier " + std::to_string(id) + " does not exist; there are 16", {here(c, "arrives")});
+    return Step::Block;
+  }
+  if (threads % 32 != 0 || threads > 1024) {
+    fault("barrier-invalid", "a barrier for " + std::to_string(threads) + " threads; the count must be a multiple of 32", {here(c, "arrives")});
+    return Step::Block;
+  }
+  NamedBarrier &barrier = cta.barriers[id];
+  bool whole = threads == 0;
+  uint32_t expected = whole ? launch.warpsPerCta * 32 : threads;
+  if (barrier.arrived == 0) {
+    barrier.expected = expected;
+    barrier.wholeCta = whole;
+    barrier.order = Order();
+  } else if (barrier.expected != expected) {
+    report("barrier-count",
+           "barrier " + std::to_string(id) + " is used for " + std::to_string(expected) + " threads here and for " +
+               std::to_string(barrier.expected) + " by those who arrived before",
+           {here(c, "arrives"), site("arrived", barrier.pc, cta.rank, barrier.warp, -1)},
+           "all participants of one use of a barrier must name the same count");
+  }
+  barrier.pc = c.pc;
+  barrier.warp = static_cast<int16_t>(c.warp.index);
+  barrier.order.join(c.warp.order);
+  tick(c.warp);
+  // barrier.sync without .aligned counts threads; a warp that is together counts whole, partial last warps included.
+  barrier.arrived += aligned || c.mask == c.warp.live ? 32 : static_cast<uint32_t>(__builtin_popcount(c.mask));
+  barrier.arrivedWarps.push_back(c.warp.index);
+  ++progress;
+  Fragment &f = c.frag();
+  if (wait) {
+    barrier.waiters.push_back({c.warp.index, f.id});
+    f.wait = Wait::Barrier;
+    f.object = id;
+  }
+  const uint32_t warpIndex = c.warp.index, fragmentId = f.id;
+  barrierComplete(cta, id);
+  if (!wait)
+    return Step::Next;
+  // Completion moves the waiters on, this one included.
+  Fragment *now = findFragment(*cta.warps[warpIndex], fragmentId);
+  return now && now->wait == Wait::Ready ? Step::Jumped : Step::Block;
+}
+
+void Cluster::barrierComplete(Cta &cta, uint32_t id) {
+  NamedBarrier &barrier = cta.barriers[id];
+  uint32_t expected = barrier.expected;
+  if (barrier.wholeCta)
+    expected = cta.liveWarps * 32; // threads that have exited are not waited for
+  if (barrier.arrived < expected || barrier.arrived == 0)
+    return;
+  if (barrier.arrived > expected && !barrier.wholeCta) {
+    report("barrier-count", "more threads arrive at barrier " + std::to_string(id) + " (" + std::to_string(barrier.arrived) + ") than it is used for (" + std::to_string(expected) + ")",
+           {site("arrived last", barrier.pc, cta.rank, barrier.warp, -1)});
+  }
+  std::vector<NamedBarrier::Waiter> waiters;
+  waiters.swap(barrier.waiters);
+  Order order = std::move(barrier.order);
+  barrier.order = Order();
+  barrier.arrived = 0;
+  barrier.expected = 0;
+  barrier.wholeCta = false;
+  barrier.arrivedWarps.clear();
+  ++progress;
+  for (const auto &waiter : waiters) {
+    Warp &warp = *cta.warps[waiter.warp];
+    Fragment *f = findFragment(warp, waiter.fragment);
+    if (!f)
+      continue;
+    warp.order.join(order);
+    f->wait = Wait::Ready;
+    ++f->pc;
+    // Where the barrier is the last instruction before a meeting, the fragment's next turn finds it there.
+    if (f->pc == f->meetPc)
+      arriveAtMeeting(warp, static_cast<uint32_t>(f - warp.fragments.data()));
+  }
+}
+
+// The cluster barrier (9.7.13.3): every live thread of the cluster arrives once, then waits.
+
+uint32_t Cluster::clusterThreads() const {
+  uint32_t warps = 0;
+  for (const auto &cta : ctas)
+    warps += cta->liveWarps;
+  return warps;
+}
+
+Step Cluster::clusterArrive(Context &c, bool release) {
+  if (c.warp.clusterArrivals == clusterPhase + 1) {
+    report("barrier-count", "a warp arrives at the cluster barrier twice without waiting", {here(c, "arrives")});
+    return Step::Next;
+  }
+  c.warp.clusterArrivals = clusterPhase + 1;
+  ++clusterArrived;
+  if (release)
+    clusterOrder.join(c.warp.order);
+  tick(c.warp);
+  ++progress;
+  clusterMaybeComplete();
+  return Step::Next;
+}
+
+void Cluster::clusterMaybeComplete() {
+  // Warps that have exited count as arrived.
+  uint32_t arrived = 0, live = 0;
+  for (const auto &cta : ctas)
+    for (const auto &warp : cta->warps)
+      if (warp->live) {
+        ++live;
+        arrived += warp->clusterArrivals == clusterPhase + 1;
+      }
+  if (!live || arrived < live || clusterArrived == 0)
+    return;
+  ++clusterPhase;
+  clusterArrived = 0;
+  clusterReleased.join(clusterOrder);
+  clusterOrder = Order();
+  ++progress;
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      for (Fragment &f : warp->fragments)
+        if (f.wait == Wait::Cluster)
+          f.wait = Wait::Ready;
+}
+
+Step Cluster::clusterWait(Context &c) {
+  if (c.warp.clusterArrivals == clusterPhase + 1) {
+    c.frag().wait = Wait::Cluster;
+    return Step::Block;
+  }
+  c.warp.order.join(clusterReleased);
+  return Step::Next;
+}
+
+// mbarriers (9.7.13.16). The state lives beside the memory word, which holds an encoding of it: pending arrivals in
+// bits 0..19, expected arrivals in 20..39, transaction bytes in 40..62, the phase's parity in 63.
+
+void Cluster::mbarrierStore(Cta &target, const Mbarrier &b) {
+  uint64_t word = (static_cast<uint64_t>(b.pending) & 0xfffff) | (static_cast<uint64_t>(b.expected) & 0xfffff) << 20 |
+                  (static_cast<uint64_t>(b.tx) & 0x7fffff) << 40 | static_cast<uint64_t>(b.phase & 1) << 63;
+  std::memcpy(target.shared.data() + b.address, &word, 8);
+}
+
+void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_t offset, uint32_t count) {
+  if (offset % 8) {
+    fault("misaligned", "the address of an mbarrier is not a multiple of 8", {here(c, "initialises an mbarrier", static_cast<int>(lane))});
+    return;
+  }
+  if (count == 0 || count > 0xfffff) {
+    fault("mbarrier-count", "an mbarrier for " + std::to_string(count) + " arrivals; 1 to 1048575 are possible", {here(c, "initialises an mbarrier", static_cast<int>(lane))});
+    return;
+  }
+  Mbarrier &b = target.mbarriers[offset];
+  if (b.address && (b.pending != b.expected || b.tx != 0))
+    report("mbarrier-reinit", "an mbarrier is initialised again while a phase is under way",
+           {here(c, "initialises", static_cast<int>(lane)), site("initialised before", b.initPc, target.rank, b.initWarp, -1)});
+  AgentId agent = b.address ? b.agent : newAgent();
+  uint32_t phase = b.address ? b.phase + 2 - (b.phase & 1) : 0; // clocks never run back; the parity is 0
+  b = Mbarrier();
+  b.address = offset;
+  b.agent = agent;
+  b.phase = phase;
+  b.expected = b.pending = count;
+  b.initPc = c.pc;
+  b.initWarp = static_cast<int16_t>(c.warp.index);
+  b.initAgent = c.warp.agent;
+  b.initClock = c.warp.clock();
+  if (checking())
+    target.shadow->forget(offset, 8);
+  mbarrierStore(target, b);
+  ++progress;
+}
+
+Mbarrier *Cluster::mbarrier(const Context &c, uint32_t lane, Cta &target, uint32_t offset, const char *what) {
+  auto found = target.mbarriers.find(offset);
+  if (found == target.mbarriers.end()) {
+    Site here = this->here(c, what, static_cast<int>(lane));
+    here.space = "shared";
+    here.address = offset;
+    here.bytes = 8;
+    fault("mbarrier-uninitialised", "the mbarrier was not initialised", {here}, "mbarrier.init must come first, ordered by a barrier");
+    return nullptr;
+  }
+  Mbarrier &b = found->second;
+  if (checking() && c.warp.order.seen.get(b.initAgent) < b.initClock) {
+    Site here = this->here(c, what, static_cast<int>(lane));
+    here.space = "shared";
+    here.address = offset;
+    here.bytes = 8;
+    report("mbarrier-uninitialised", "an mbarrier is used without a barrier between its initialisation and the use",
+           {here, site("initialised", b.initPc, target.rank, b.initWarp, -1)},
+           "put bar.sync (or the cluster barrier) after mbarrier.init");
+  }
+  return &b;
+}
+
+void Cluster::mbarrierArrive(Cta &target, Mbarrier &b, int64_t count, const Mbarrier::Arrival &by, const Order *order) {
+  if (b.pending < count) {
+    report("mbarrier-arrivals",
+           "more arrivals than the mbarrier was initialised for: " + std::to_string(count) + " arrive, " +
+               std::to_string(b.pending) + " of " + std::to_string(b.expected) + " are pending",
+           {site("arrives", by.pc, by.rank, by.warp, by.lane), site("arrived before", b.last.pc == ~0u ? b.initPc : b.last.pc, b.last.rank, b.last.warp, b.last.lane),
+            site("initialised", b.initPc, target.rank, b.initWarp, -1)},
+           "the count in mbarrier.init must equal the arrivals of one phase");
+    count = b.pending;
+  }
+  b.pending -= count;
+  if (order)
+    b.arriving.join(*order);
+  b.last = by;
+  b.last.phase = b.phase;
+  ++progress;
+  mbarrierMaybeComplete(target, b);
+}
+
+void Cluster::mbarrierExpect(Cta &target, Mbarrier &b, int64_t bytes, const Mbarrier::Arrival &by) {
+  b.tx += bytes;
+  b.lastExpect = by;
+  b.lastExpect.phase = b.phase;
+  if (b.tx > 0xfffff)
+    report("mbarrier-bytes", "an mbarrier expects " + std::to_string(b.tx) + " bytes; it counts to 1048575 only",
+           {site("expects", by.pc, by.rank, by.warp, by.lane)});
+  mbarrierStore(target, b);
+}
+
+void Cluster::mbarrierComplete(Cta &target, Mbarrier &b, int64_t bytes, const Site &by) {
+  b.tx -= bytes;
+  ++progress;
+  if (b.tx < 0 && b.pending == 0) {
+    // All arrivals are there, so nobody is left to announce more.
+    std::vector<Site> sites{by};
+    if (b.lastExpect.pc != ~0u)
+      sites.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
+    report("mbarrier-bytes",
+           "more bytes complete than the mbarrier expects: " + std::to_string(-b.tx) + " too many in one phase",
+           std::move(sites), "expect_tx must announce exactly the bytes that the copies of the phase deliver");
+    b.tx = 0;
+  }
+  mbarrierMaybeComplete(target, b);
+}
+
+void Cluster::mbarrierMaybeComplete(Cta &target, Mbarrier &b) {
+  if (b.pending == 0 && b.tx < 0) {
+    std::vector<Site> sites;
+    if (b.lastExpect.pc != ~0u)
+      sites.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
+    if (b.last.pc != ~0u)
+      sites.push_back(site("arrived last", b.last.pc, b.last.rank, b.last.warp, b.last.lane));
+    report("mbarrier-bytes", "more bytes complete than the mbarrier expects: " + std::to_string(-b.tx) + " too many in one phase",
+           std::move(sites), "expect_tx must announce exactly the bytes that the copies of the phase deliver");
+    b.tx = 0;
+  }
+  if (b.pending == 0 && b.tx == 0) {
+    ++b.phase;
+    b.pending = b.expected;
+    b.released.join(b.arriving);
+    b.released.seen.raise(b.agent, b.phase);
+    b.released.fenced.raise(b.agent, b.phase);
+    b.arriving = Order();
+    ++progress;
+    for (auto &warp : target.warps)
+      for (Fragment &f : warp->fragments)
+        if (f.wait == Wait::Mbarrier && f.object == b.address)
+          f.wait = Wait::Ready;
+  }
+  mbarrierStore(target, b);
+}
+
+// setmaxnreg (9.7.19.5).
+
+Step Cluster::setmaxnreg(Context &c, uint32_t count, bool increase) {
+  Warp &warp = c.warp;
+  Cta &cta = c.cta;
+  int64_t change = (static_cast<int64_t>(count) - warp.registerCount) * 32;
+  if (increase ? change < 0 : change > 0) {
+    report("setmaxnreg-direction",
+           std::string("setmaxnreg.") + (increase ? "inc" : "dec") + " from " + std::to_string(warp.registerCount) +
+               " to " + std::to_string(count) + " registers",
+           {here(c, "executes it")}, "the launch gives each thread its registers by .maxnreg, or 65536 divided by the threads");
+    warp.registerCount = count;
+    return Step::Next;
+  }
+  if (change > cta.registerPool) {
+    c.frag().wait = Wait::Registers;
+    c.frag().value = static_cast<uint64_t>(change);
+    return Step::Block;
+  }
+  cta.registerPool -= change;
+  warp.registerCount = count;
+  ++warp.setmaxnregs;
+  warp.setmaxnregPc = c.pc;
+  ++progress;
+  if (!increase)
+    wakeRegisters(cta);
+  return Step::Next;
+}
+
+void Cluster::wakeRegisters(Cta &cta) {
+  for (auto &warp : cta.warps)
+    for (Fragment &f : warp->fragments)
+      if (f.wait == Wait::Registers)
+        f.wait = Wait::Ready;
+}
+
+} // namespace girih::emu

@@ -1,0 +1,681 @@
+// A cluster's life: its start, the choice of who runs next, the instruction loop, divergence, and the commit.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Machine/Async.h"
+#include "Emulator/Machine/Machine.h"
+#include "Emulator/Program/Decoder.h"
+
+#include <algorithm>
+
+namespace girih::emu {
+
+Cluster::Cluster(const LaunchContext &launch, uint64_t linear)
+    : launch(launch), kernel(*launch.kernel), random(launch.options.seed * 0x2545f4914f6cdd1du + linear), linear(linear) {
+  for (uint32_t rank = 0; rank < launch.clusterSize; ++rank) {
+    ctas.push_back(std::make_unique<Cta>());
+    ctas.back()->cluster = this;
+  }
+  // Agents: warps, their bulk queues, wgmma queues; mbarriers get theirs when they are initialised.
+  for (uint32_t rank = 0; rank < launch.clusterSize; ++rank)
+    startCta(*ctas[rank], rank);
+  starved = random.below(launch.warpsPerCta * launch.clusterSize);
+}
+
+Cluster::~Cluster() = default;
+
+void Cluster::startCta(Cta &cta, uint32_t rank) {
+  cta.rank = rank;
+  const Dim3 &shape = launch.cluster;
+  uint64_t clustersX = launch.grid.x / shape.x, clustersY = launch.grid.y / shape.y;
+  cta.id.x = static_cast<uint32_t>(linear % clustersX) * shape.x + rank % shape.x;
+  cta.id.y = static_cast<uint32_t>(linear / clustersX % clustersY) * shape.y + rank / shape.x % shape.y;
+  cta.id.z = static_cast<uint32_t>(linear / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
+  // Undefined contents: a pattern that is no small number in any format.
+  cta.shared.assign(launch.sharedBytes, 0xcb);
+  if (checking())
+    cta.shadow = std::make_unique<Shadow>(launch.sharedBytes);
+  cta.liveWarps = launch.warpsPerCta;
+  cta.wgmmaQueues.resize((launch.warpsPerCta + 3) / 4);
+  for (WgmmaQueue &queue : cta.wgmmaQueues)
+    queue.agent = newAgent();
+  ++liveCtas;
+  for (uint32_t w = 0; w < launch.warpsPerCta; ++w) {
+    auto warp = std::make_unique<Warp>();
+    warp->cta = &cta;
+    warp->index = w;
+    warp->firstThread = w * 32;
+    uint32_t threads = std::min(32u, launch.threadsPerCta - w * 32);
+    warp->live = threads == 32 ? kFullMask : (1u << threads) - 1;
+    warp->storage.reset(static_cast<uint8_t *>(std::calloc(kernel.registerBytes + 64, 1)));
+    warp->registers = reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(warp->storage.get()) + 63) / 64 * 64);
+    warp->local.assign(size_t(32) * kernel.localBytes, 0xcb);
+    warp->registerCount = launch.launchRegisters;
+    warp->agent = newAgent();
+    warp->bulkAgent = newAgent();
+    warp->order.seen.raise(warp->agent, 1);
+    warp->tracked.resize(kernel.tracked.size());
+    Fragment whole;
+    whole.id = nextFragment++;
+    whole.mask = warp->live;
+    warp->fragments.push_back(whole);
+    fillSpecials(cta, *warp);
+    cta.warps.push_back(std::move(warp));
+  }
+}
+
+void Cluster::fillSpecials(Cta &cta, Warp &warp) {
+  const Dim3 &b = launch.block, &g = launch.grid, &c = launch.cluster;
+  for (const SpecialUse &use : kernel.specials) {
+    uint32_t *values = reinterpret_cast<uint32_t *>(warp.registers + use.offset);
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      uint32_t thread = warp.firstThread + lane, value = 0;
+      switch (use.special) {
+      case Special::TidX:
+        value = thread % b.x;
+        break;
+      case Special::TidY:
+        value = thread / b.x % b.y;
+        break;
+      case Special::TidZ:
+        value = thread / b.x / b.y;
+        break;
+      case Special::NtidX:
+        value = b.x;
+        break;
+      case Special::NtidY:
+        value = b.y;
+        break;
+      case Special::NtidZ:
+        value = b.z;
+        break;
+      case Special::CtaidX:
+        value = cta.id.x;
+        break;
+      case Special::CtaidY:
+        value = cta.id.y;
+        break;
+      case Special::CtaidZ:
+        value = cta.id.z;
+        break;
+      case Special::NctaidX:
+        value = g.x;
+        break;
+      case Special::NctaidY:
+        value = g.y;
+        break;
+      case Special::NctaidZ:
+        value = g.z;
+        break;
+      case Special::LaneId:
+        value = lane;
+        break;
+      case Special::WarpId:
+        value = warp.index;
+        break;
+      case Special::NwarpId:
+        value = launch.warpsPerCta;
+        break;
+      case Special::SmId:
+        value = static_cast<uint32_t>((linear * launch.clusterSize + cta.rank) % launch.multiprocessors);
+        break;
+      case Special::NsmId:
+        value = launch.multiprocessors;
+        break;
+      case Special::LanemaskEq:
+        value = 1u << lane;
+        break;
+      case Special::LanemaskLt:
+        value = (1u << lane) - 1;
+        break;
+      case Special::LanemaskLe:
+        value = (2u << lane) - 1;
+        break;
+      case Special::LanemaskGt:
+        value = ~((2u << lane) - 1);
+        break;
+      case Special::LanemaskGe:
+        value = ~((1u << lane) - 1);
+        break;
+      case Special::ClusteridX:
+        value = cta.id.x / c.x;
+        break;
+      case Special::ClusteridY:
+        value = cta.id.y / c.y;
+        break;
+      case Special::ClusteridZ:
+        value = cta.id.z / c.z;
+        break;
+      case Special::NclusteridX:
+        value = g.x / c.x;
+        break;
+      case Special::NclusteridY:
+        value = g.y / c.y;
+        break;
+      case Special::NclusteridZ:
+        value = g.z / c.z;
+        break;
+      case Special::ClusterCtaidX:
+        value = cta.id.x % c.x;
+        break;
+      case Special::ClusterCtaidY:
+        value = cta.id.y % c.y;
+        break;
+      case Special::ClusterCtaidZ:
+        value = cta.id.z % c.z;
+        break;
+      case Special::ClusterNctaidX:
+        value = c.x;
+        break;
+      case Special::ClusterNctaidY:
+        value = c.y;
+        break;
+      case Special::ClusterNctaidZ:
+        value = c.z;
+        break;
+      case Special::ClusterCtarank:
+        value = cta.rank;
+        break;
+      case Special::ClusterNctarank:
+        value = launch.clusterSize;
+        break;
+      case Special::DynamicSmemSize:
+        value = launch.dynamicShared;
+        break;
+      case Special::TotalSmemSize:
+        value = launch.sharedBytes - kSharedStart;
+        break;
+      case Special::IsExplicitCluster:
+        value = launch.clusterSize > 1;
+        break;
+      }
+      values[lane] = value;
+    }
+  }
+}
+
+bool Cluster::asyncPending() const {
+  if (!async.empty())
+    return true;
+  for (const auto &cta : ctas)
+    for (const WgmmaQueue &queue : cta->wgmmaQueues)
+      if (!queue.operations.empty() && queue.operations.front()->arrived == 15)
+        return true;
+  return false;
+}
+
+Warp *Cluster::pickWarp(bool &polling) {
+  const uint32_t perCta = launch.warpsPerCta, count = perCta * launch.clusterSize;
+  const Adversary adversary = launch.options.adversary;
+  uint32_t start = random.below(count);
+  Warp *fallback = nullptr, *starvedWarp = nullptr;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t at = adversary == Adversary::ProducersFirst   ? i
+                  : adversary == Adversary::ConsumersFirst ? count - 1 - i
+                                                           : (start + i) % count;
+    Warp &warp = *ctas[at / perCta]->warps[at % perCta];
+    bool ready = false, fresh = false;
+    for (const Fragment &f : warp.fragments)
+      if (f.wait == Wait::Ready) {
+        ready = true;
+        fresh |= f.polls == 0;
+      }
+    if (!ready)
+      continue;
+    if (adversary == Adversary::StarveOne && at == starved) {
+      starvedWarp = &warp;
+      continue;
+    }
+    if (fresh) {
+      polling = false;
+      return &warp;
+    }
+    // Among those that only poll, the random start keeps it fair.
+    if (!fallback || random.below(3) == 0)
+      fallback = &warp;
+  }
+  polling = true;
+  if (starvedWarp && (!fallback || random.below(4) == 0))
+    return starvedWarp;
+  return fallback;
+}
+
+void Cluster::runQuantum(uint64_t budget) {
+  budgetEnd = steps + budget;
+  const Adversary adversary = launch.options.adversary;
+  double share = adversary == Adversary::AsyncLate ? 0 : adversary == Adversary::AsyncEarly ? 1 : launch.asyncShare;
+  while (!finished() && steps < budgetEnd) {
+    if (launch.options.cancel && launch.options.cancel->load(std::memory_order_relaxed)) {
+      stopped = true;
+      outcome = Outcome::Cancelled;
+      return;
+    }
+    ++steps;
+    bool pending = asyncPending();
+    if (pending && share > 0 && random.chance(share)) {
+      advanceAsync();
+      continue;
+    }
+    bool polling = false;
+    Warp *warp = liveCtas ? pickWarp(polling) : nullptr;
+    if (warp && polling) {
+      // Nobody does anything but ask again: let what is in flight proceed, or the other clusters, or give up.
+      if (pending) {
+        advanceAsync();
+      } else if (!ordered.empty()) {
+        return;
+      } else {
+        if (idleProgress != progress) {
+          idleProgress = progress;
+          idlePolls = 0;
+        }
+        if (++idlePolls > 2000) {
+          reportDeadlock();
+          return;
+        }
+      }
+    }
+    if (warp) {
+      // Mostly long runs, for speed; often enough short ones, for the interleavings.
+      uint32_t burst = random.below(4) == 0 ? 1 + random.below(6) : 16 + random.below(240);
+      runWarp(*warp, burst);
+      continue;
+    }
+    if (pending) {
+      advanceAsync();
+      continue;
+    }
+    if (!ordered.empty())
+      return;
+    if (!unstick()) {
+      reportDeadlock();
+      return;
+    }
+  }
+}
+
+Fragment *Cluster::findFragment(Warp &warp, uint32_t id) {
+  for (Fragment &f : warp.fragments)
+    if (f.id == id)
+      return &f;
+  return nullptr;
+}
+
+void Cluster::removeFragment(Warp &warp, uint32_t index) {
+  warp.fragments.erase(warp.fragments.begin() + index);
+}
+
+void Cluster::checkAligned(Context &c) {
+  // All threads of the warp must execute an .aligned instruction together.
+  if (c.mask == c.warp.live)
+    return;
+  uint32_t missing = c.warp.live & ~c.mask;
+  Site here = this->here(c, "executes it with lanes " + laneText(c.mask));
+  std::vector<Site> sites{here};
+  for (const Fragment &f : c.warp.fragments)
+    if (f.mask & missing)
+      sites.push_back(site("lanes " + laneText(f.mask & missing) + " are here", f.pc, c.cta.rank,
+                           static_cast<int>(c.warp.index), -1));
+  for (const Meeting &m : c.warp.meetings)
+    if (m.live && (m.arrived & missing))
+      sites.push_back(site("lanes " + laneText(m.arrived & missing) + " wait for the others here", m.pc, c.cta.rank,
+                           static_cast<int>(c.warp.index), -1));
+  report("divergent-aligned", "an .aligned instruction is executed by a part of the warp only", std::move(sites),
+         "all 32 lanes must reach it together; move it out of the divergent branch");
+}
+
+bool Cluster::runWarp(Warp &warp, uint32_t burst) {
+  // One of the fragments that can run; those that poll come second.
+  uint32_t chosen = ~0u, seen = 0;
+  bool anyFresh = false;
+  for (const Fragment &f : warp.fragments)
+    anyFresh |= f.wait == Wait::Ready && f.polls == 0;
+  for (uint32_t i = 0; i < warp.fragments.size(); ++i) {
+    const Fragment &f = warp.fragments[i];
+    if (f.wait == Wait::Ready && (!anyFresh || f.polls == 0) && (seen++ == 0 || random.below(seen) == 0))
+      chosen = i;
+  }
+  if (chosen == ~0u)
+    return false;
+  Cta &cta = *warp.cta;
+  const uint32_t id = warp.fragments[chosen].id;
+  Context c{*this, cta, warp, chosen, warp.registers, kernel.constants.data(), 0, 0};
+  const Instr *code = kernel.code.data();
+  hash(uint64_t(cta.rank) << 56 ^ uint64_t(warp.index) << 48 ^ warp.fragments[chosen].pc);
+  uint64_t threads = 0, executed = 0;
+  bool ran = true;
+  while (burst-- > 0) {
+    Fragment &f = warp.fragments[c.fragment];
+    const uint32_t pc = f.pc;
+    const Instr &in = code[pc];
+    c.mask = f.mask;
+    c.pc = pc;
+    if (in.flags & kGuarded) {
+      uint32_t guard = *reinterpret_cast<const uint32_t *>(warp.registers + in.guard);
+      c.mask &= in.flags & kGuardNegated ? ~guard : guard;
+    }
+    ++executed;
+    Step step = Step::Next;
+    if (c.mask) {
+      threads += static_cast<uint32_t>(__builtin_popcount(c.mask));
+      if (in.flags & (kTracked | kAligned)) {
+        if ((in.flags & kAligned) && checking())
+          checkAligned(c);
+        if ((in.flags & kTracked) && checkTracked(c, in)) {
+          f.pc = pc + 1;
+          if (f.pc == f.meetPc) {
+            arriveAtMeeting(warp, c.fragment);
+            break;
+          }
+          continue;
+        }
+      }
+      step = in.exec(c, in);
+      if (stopped)
+        break;
+    }
+    if (step == Step::Next) {
+      Fragment &now = warp.fragments[c.fragment];
+      now.pc = pc + 1;
+      if (now.pc == now.meetPc) {
+        arriveAtMeeting(warp, c.fragment);
+        break;
+      }
+      continue;
+    }
+    if (step == Step::Jumped) {
+      // The fragment may have split, moved or gone.
+      Fragment *now = c.fragment < warp.fragments.size() && warp.fragments[c.fragment].id == id
+                          ? &warp.fragments[c.fragment]
+                          : findFragment(warp, id);
+      if (!now || now->wait != Wait::Ready)
+        break;
+      c.fragment = static_cast<uint32_t>(now - warp.fragments.data());
+      if (now->pc == now->meetPc) {
+        arriveAtMeeting(warp, c.fragment);
+        break;
+      }
+      continue;
+    }
+    Fragment *now = findFragment(warp, id);
+    if (step == Step::Yield) {
+      if (now) {
+        now->pc = pc + 1;
+        if (now->pc == now->meetPc)
+          arriveAtMeeting(warp, static_cast<uint32_t>(now - warp.fragments.data()));
+      }
+      break;
+    }
+    if (step == Step::Block && now && now->wait == Wait::Ordered)
+      ordered.push_back({cta.rank, warp.index, id});
+    break;
+  }
+  steps += executed;
+  stats.warpInstructions += executed;
+  stats.threadInstructions += threads;
+  hash(executed << 32 ^ threads);
+  return ran;
+}
+
+// Divergence.
+
+void Cluster::diverge(Context &c, uint32_t taken, uint32_t target) {
+  Warp &warp = c.warp;
+  Fragment &f = c.frag();
+  const uint32_t meet = kernel.reconverge[c.pc];
+  if (meet < kernel.code.size() && f.meetPc != meet) {
+    uint32_t slot = 0;
+    while (slot < warp.meetings.size() && warp.meetings[slot].live)
+      ++slot;
+    if (slot == warp.meetings.size())
+      warp.meetings.emplace_back();
+    warp.meetings[slot] = {meet, f.mask, 0, f.meet, true};
+    f.meet = static_cast<int32_t>(slot);
+    f.meetPc = meet;
+  }
+  Fragment other = f;
+  other.id = nextFragment++;
+  other.mask = taken;
+  other.pc = target;
+  other.polls = 0;
+  f.mask &= ~taken;
+  f.pc = c.pc + 1;
+  warp.fragments.push_back(other);
+  // The caller looks after f; the new one may be where it meets already.
+  if (other.pc == other.meetPc)
+    arriveAtMeeting(warp, static_cast<uint32_t>(warp.fragments.size() - 1));
+}
+
+void Cluster::arriveAtMeeting(Warp &warp, uint32_t index) {
+  Fragment f = warp.fragments[index];
+  warp.meetings[static_cast<size_t>(f.meet)].arrived |= f.mask;
+  removeFragment(warp, index);
+  completeMeetings(warp);
+}
+
+void Cluster::completeMeetings(Warp &warp) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Meeting &m : warp.meetings) {
+      if (!m.live || (m.mask & warp.live & ~m.arrived))
+        continue;
+      m.live = false;
+      changed = true;
+      uint32_t lanes = m.arrived & warp.live;
+      if (!lanes)
+        continue;
+      if (m.parent >= 0 && warp.meetings[static_cast<size_t>(m.parent)].pc == m.pc) {
+        warp.meetings[static_cast<size_t>(m.parent)].arrived |= lanes;
+        continue;
+      }
+      Fragment f;
+      f.id = nextFragment++;
+      f.mask = lanes;
+      f.pc = m.pc;
+      f.meet = m.parent;
+      f.meetPc = m.parent >= 0 ? warp.meetings[static_cast<size_t>(m.parent)].pc : ~0u;
+      warp.fragments.push_back(f);
+    }
+  }
+}
+
+bool Cluster::allBlocked(const Warp &warp) const {
+  for (const Fragment &f : warp.fragments)
+    if (f.wait == Wait::Ready)
+      return false;
+  return true;
+}
+
+/// Lanes wait at a meeting only as a courtesy: when their siblings are stuck, they go on alone.
+bool Cluster::releaseMeetings() {
+  bool released = false;
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps) {
+      if (!warp->live || !allBlocked(*warp))
+        continue;
+      for (Meeting &m : warp->meetings) {
+        uint32_t lanes = m.arrived & warp->live;
+        if (!m.live || !lanes)
+          continue;
+        m.mask &= ~lanes;
+        m.arrived = 0;
+        Fragment f;
+        f.id = nextFragment++;
+        f.mask = lanes;
+        f.pc = m.pc;
+        f.meet = m.parent;
+        f.meetPc = m.parent >= 0 ? warp->meetings[static_cast<size_t>(m.parent)].pc : ~0u;
+        bool again = f.pc == f.meetPc;
+        warp->fragments.push_back(f);
+        if (again)
+          arriveAtMeeting(*warp, static_cast<uint32_t>(warp->fragments.size() - 1));
+        released = true;
+        break;
+      }
+    }
+  return released;
+}
+
+bool Cluster::gatherLanes(Context &c, uint32_t members) {
+  Warp &warp = c.warp;
+  uint32_t missing = members & warp.live & ~c.mask;
+  if (!missing)
+    return true;
+  Fragment &f = c.frag();
+  if (missing & f.mask) {
+    report("warp-mask", "the member mask names lanes " + laneText(missing & f.mask) + " that do not execute the instruction",
+           {here(c, "executes it with lanes " + laneText(c.mask))});
+    return true;
+  }
+  f.wait = Wait::WarpSync;
+  f.object = members;
+  for (uint32_t i = 0; i < warp.fragments.size(); ++i) {
+    Fragment &g = warp.fragments[i];
+    if (g.id == f.id || g.wait != Wait::WarpSync || g.pc != f.pc || g.meet != f.meet)
+      continue;
+    f.mask |= g.mask;
+    if ((members & warp.live & ~f.mask) == 0)
+      f.wait = Wait::Ready;
+    removeFragment(warp, i);
+    break;
+  }
+  return false;
+}
+
+void Cluster::exitLanes(Context &c, uint32_t lanes) {
+  Warp &warp = c.warp;
+  warp.live &= ~lanes;
+  Fragment &f = c.frag();
+  f.mask &= ~lanes;
+  if (f.mask)
+    f.pc = c.pc + 1;
+  else
+    removeFragment(warp, c.fragment);
+  completeMeetings(warp);
+  for (Fragment &other : warp.fragments)
+    if (other.wait == Wait::WarpSync)
+      other.wait = Wait::Ready;
+  ++progress;
+  if (!warp.live)
+    warpExited(warp);
+}
+
+void Cluster::warpExited(Warp &warp) {
+  Cta &cta = *warp.cta;
+  --cta.liveWarps;
+  for (uint32_t id = 0; id < 16; ++id)
+    if (cta.barriers[id].wholeCta && cta.barriers[id].arrived)
+      barrierComplete(cta, id);
+  clusterMaybeComplete();
+  if (cta.liveWarps == 0)
+    ctaFinished(cta);
+}
+
+void Cluster::ctaFinished(Cta &cta) {
+  --liveCtas;
+  if (!kernel.usesSetmaxnreg)
+    return;
+  // 9.7.19.5: all warps of a warpgroup must execute the same setmaxnreg.
+  for (uint32_t first = 0; first < cta.warps.size(); first += 4) {
+    uint32_t last = std::min<uint32_t>(first + 4, static_cast<uint32_t>(cta.warps.size()));
+    for (uint32_t w = first; w < last; ++w) {
+      const Warp &a = *cta.warps[first], &b = *cta.warps[w];
+      bool differs = a.setmaxnregs != b.setmaxnregs, partial = a.setmaxnregs && last - first < 4;
+      if (!differs && !partial)
+        continue;
+      const Warp &executed = a.setmaxnregs ? a : b;
+      report("setmaxnreg-partial",
+             partial ? "setmaxnreg is executed by a warpgroup of " + std::to_string(last - first) + " warps only"
+                     : "not all warps of a warpgroup execute the same setmaxnreg",
+             {site("executes it " + std::to_string(executed.setmaxnregs) + " times", executed.setmaxnregPc, cta.rank,
+                   static_cast<int>(executed.index), -1)},
+             "launch whole warpgroups of 128 threads and let every warp of one execute it");
+      return;
+    }
+  }
+}
+
+// Asynchronous operations.
+
+void Cluster::addAsync(std::unique_ptr<AsyncOp> op) { async.push_back(std::move(op)); }
+
+bool Cluster::advanceAsync() {
+  uint32_t ready = 0;
+  for (auto &cta : ctas)
+    for (WgmmaQueue &queue : cta->wgmmaQueues)
+      ready += !queue.operations.empty() && queue.operations.front()->arrived == 15;
+  uint32_t total = static_cast<uint32_t>(async.size()) + ready;
+  if (!total)
+    return false;
+  uint32_t pick = random.below(total);
+  ++progress;
+  hash(uint64_t(0xa5) << 56 ^ pick);
+  if (pick < async.size()) {
+    // The operation may add others while it runs; it stays alive here.
+    if (async[pick]->advance(*this))
+      async.erase(async.begin() + pick);
+    return true;
+  }
+  pick -= static_cast<uint32_t>(async.size());
+  for (auto &cta : ctas)
+    for (uint32_t group = 0; group < cta->wgmmaQueues.size(); ++group) {
+      WgmmaQueue &queue = cta->wgmmaQueues[group];
+      if (!queue.operations.empty() && queue.operations.front()->arrived == 15 && pick-- == 0)
+        return runWgmma(*cta, group);
+    }
+  return false;
+}
+
+void Cluster::wakeBulk(Warp &warp) {
+  for (Fragment &f : warp.fragments)
+    if (f.wait == Wait::Bulk)
+      f.wait = Wait::Ready;
+}
+
+void Cluster::settleBulk(Warp &warp) {
+  size_t done = 0;
+  while (done < warp.bulkRecords.size() && warp.bulkRecords[done].waited)
+    ++done;
+  if (!done)
+    return;
+  warp.order.seen.raise(warp.bulkAgent, warp.bulkRecords[done - 1].sequence);
+  warp.bulkRecords.erase(warp.bulkRecords.begin(), warp.bulkRecords.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+// The commit.
+
+void Cluster::commit() {
+  memoryChanged |= overlay.commit(*launch.memory);
+  if (ordered.empty())
+    return;
+  committing = true;
+  std::vector<OrderedOp> work;
+  work.swap(ordered);
+  for (const OrderedOp &op : work) {
+    if (stopped)
+      break;
+    Cta &cta = *ctas[op.rank];
+    Warp &warp = *cta.warps[op.warp];
+    Fragment *f = findFragment(warp, op.fragment);
+    if (!f)
+      continue;
+    f->wait = Wait::Ready;
+    Context c{*this, cta, warp, static_cast<uint32_t>(f - warp.fragments.data()), warp.registers,
+              kernel.constants.data(), f->mask, f->pc, true};
+    const Instr &in = kernel.code[f->pc];
+    if (in.flags & kGuarded) {
+      uint32_t guard = *reinterpret_cast<const uint32_t *>(warp.registers + in.guard);
+      c.mask &= in.flags & kGuardNegated ? ~guard : guard;
+    }
+    hash(uint64_t(0xc3) << 56 ^ uint64_t(op.warp) << 32 ^ f->pc);
+    in.exec(c, in);
+    if (stopped)
+      break;
+    ++f->pc;
+    if (f->pc == f->meetPc)
+      arriveAtMeeting(warp, static_cast<uint32_t>(f - warp.fragments.data()));
+  }
+  committing = false;
+}
+
+} // namespace girih::emu

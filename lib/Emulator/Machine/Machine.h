@@ -1,0 +1,406 @@
+// The state of a running launch: clusters, CTAs, warps and what they wait for.
+//
+// A cluster is the unit of execution: one host thread runs it for a quantum, in which it sees global memory as of the
+// quantum's start plus its own writes. Everything in it is decided by its own random generator, so a run depends on
+// the seed alone. Writes to global memory, and operations on it that order threads, take effect when all clusters have
+// ended their quantum, in cluster order.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_EMULATOR_MACHINE_MACHINE_H
+#define GIRIH_EMULATOR_MACHINE_MACHINE_H
+
+#include "Emulator/Check/Clock.h"
+#include "Emulator/Check/Shadow.h"
+#include "Emulator/Machine/GlobalMemory.h"
+#include "Emulator/Program/Program.h"
+#include "girih/Emulator/MatrixDescriptor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace girih::emu {
+
+class Cluster;
+struct WgmmaForm;
+/// "0-3,7" for a mask.
+std::string laneText(uint32_t mask);
+struct Cta;
+struct Warp;
+struct AsyncOp;
+struct WgmmaOp;
+
+constexpr uint32_t kFullMask = ~0u;
+/// ptxas reserves the first KiB of shared memory (inferred from section sizes; see docs).
+constexpr uint32_t kSharedStart = 0x400;
+/// Addresses of other CTAs' shared memory in the shared::cluster window: (rank + 1) << 24 | offset.
+constexpr uint32_t kRankShift = 24;
+
+enum class Wait : uint8_t {
+  Ready,
+  Mbarrier,     ///< `object` is its address, `parity` or `phase` what is waited for
+  Barrier,      ///< a named barrier, `object` its number
+  Cluster,      ///< the cluster barrier
+  Bulk,         ///< bulk groups
+  Wgmma,        ///< wgmma groups
+  Registers,    ///< the register pool
+  Ordered,      ///< an operation that takes effect at the commit
+  WarpSync,     ///< lanes of a .sync instruction's mask that are not there yet
+};
+
+/// Lanes that execute together.
+struct Fragment {
+  uint32_t id = 0;
+  uint32_t mask = 0;
+  uint32_t pc = 0;
+  /// Innermost reconvergence, or -1, and its pc (or ~0).
+  int32_t meet = -1;
+  uint32_t meetPc = ~0u;
+  Wait wait = Wait::Ready;
+  uint32_t object = 0;
+  uint64_t value = 0;
+  /// A try_wait that has used up its time returns false.
+  bool timeUp = false;
+  /// Number of consecutive polls that found nothing.
+  uint32_t polls = 0;
+};
+
+/// Lanes that parted and shall meet again at `pc`.
+struct Meeting {
+  uint32_t pc = 0;
+  uint32_t mask = 0, arrived = 0;
+  int32_t parent = -1;
+  bool live = false;
+};
+
+struct BulkGroup {
+  uint32_t readsLeft = 0, writesLeft = 0;
+};
+/// A bulk store as its warp remembers it, until a wait has covered it.
+struct BulkRecord {
+  uint32_t sequence;
+  uint32_t lane;
+  std::shared_ptr<BulkGroup> group;
+  bool waited = false;
+};
+
+struct Warp {
+  Cta *cta = nullptr;
+  uint32_t index = 0;
+  uint32_t live = 0;
+  uint32_t firstThread = 0;
+  std::vector<Fragment> fragments;
+  std::vector<Meeting> meetings;
+  struct FreeStorage {
+    void operator()(void *p) const { std::free(p); }
+  };
+  std::unique_ptr<uint8_t, FreeStorage> storage; ///< zeroed on demand by the system
+  uint8_t *registers = nullptr;
+  std::vector<uint8_t> local;
+  uint32_t registerCount = 0; ///< per thread, as setmaxnreg changes it
+  uint32_t setmaxnregs = 0;   ///< executed so far
+  uint32_t setmaxnregPc = 0;
+  uint32_t clusterArrivals = 0; ///< phase of the cluster barrier that this warp has arrived at, plus one
+
+  AgentId agent = 0, bulkAgent = 0;
+  Order order;
+  uint32_t clock() const { return order.seen.get(agent); }
+
+  // Bulk groups, per lane.
+  std::shared_ptr<BulkGroup> openGroup[32];
+  std::vector<std::shared_ptr<BulkGroup>> groups[32];
+  std::vector<BulkRecord> bulkRecords;
+  uint32_t bulkSequence = 0;
+
+  // wgmma, as this warp has issued it.
+  uint32_t wgmmaIssued = 0;
+  std::vector<uint32_t> wgmmaGroups; ///< last operation of each committed group
+  struct Pending {
+    uint32_t sequence = 0; ///< operation that will write the register; 0 none
+    uint32_t element = 0;
+    uint32_t readSequence = 0; ///< operation that reads it as A
+    uint32_t writtenEpoch = 0; ///< fence epoch of the last ordinary write
+    uint32_t writtenPc = 0;
+  };
+  std::vector<Pending> tracked;
+  uint32_t wgmmaWaited = 0; ///< operations up to this one have been waited for
+  uint32_t fenceEpoch = 1;
+  bool everFenced = false;
+};
+
+struct Mbarrier {
+  uint32_t address = 0;
+  AgentId agent = 0;
+  uint32_t phase = 0; ///< completed phases
+  int64_t expected = 0, pending = 0;
+  int64_t tx = 0;
+  Order arriving, released;
+  uint32_t initPc = 0;
+  int16_t initWarp = -1;
+  AgentId initAgent = 0;
+  uint32_t initClock = 0;
+  struct Arrival {
+    uint32_t pc = ~0u;
+    int16_t warp = -1;
+    int8_t lane = -1;
+    uint16_t rank = 0;
+    uint32_t phase = 0;
+  };
+  Arrival last, lastExpect;
+};
+
+struct NamedBarrier {
+  uint32_t expected = 0; ///< threads; 0 when idle
+  uint32_t arrived = 0;
+  bool wholeCta = false;
+  Order order;
+  uint32_t pc = 0;
+  int16_t warp = -1;
+  struct Waiter {
+    uint32_t warp, fragment;
+  };
+  std::vector<Waiter> waiters;
+  std::vector<uint32_t> arrivedWarps;
+  // barrier.red: the combined predicate.
+  uint32_t count = 0;
+  bool all = true, any = false;
+};
+
+/// The wgmma queue of four warps: operations execute in order of issue.
+struct WgmmaQueue {
+  AgentId agent = 0;
+  std::deque<std::shared_ptr<WgmmaOp>> operations;
+  uint32_t executed = 0;
+};
+
+struct Cta {
+  Cluster *cluster = nullptr;
+  uint32_t rank = 0;
+  Dim3 id;
+  std::vector<uint8_t> shared; ///< from address 0
+  std::unique_ptr<Shadow> shadow;
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::unordered_map<uint32_t, Mbarrier> mbarriers;
+  NamedBarrier barriers[16];
+  std::vector<WgmmaQueue> wgmmaQueues;
+  std::unordered_map<uint32_t, Order> atomics;
+  int64_t registerPool = 0;
+  uint32_t liveWarps = 0;
+};
+
+/// What a launch shares among its clusters; constant while they run.
+struct LaunchContext {
+  const Kernel *kernel = nullptr;
+  GlobalMemory *memory = nullptr;
+  LaunchOptions options;
+  Dim3 grid, block, cluster;
+  uint32_t threadsPerCta = 0, warpsPerCta = 0, clusterSize = 1;
+  uint32_t staticShared = 0, dynamicShared = 0, sharedBytes = 0; ///< sharedBytes: end address
+  uint32_t dynamicBase = 0;
+  uint32_t launchRegisters = 0;
+  uint32_t multiprocessors = 132;
+  std::vector<uint8_t> params;
+  double asyncShare = 0.3; ///< how eagerly asynchronous operations proceed
+};
+
+/// What an executing instruction sees.
+struct Context {
+  Cluster &cluster;
+  Cta &cta;
+  Warp &warp;
+  uint32_t fragment; ///< index in warp.fragments
+  uint8_t *registers;
+  const uint8_t *constants;
+  uint32_t mask;
+  uint32_t pc;
+  bool committing = false;
+
+  Fragment &frag() { return warp.fragments[fragment]; }
+  template <typename T> const T *src(Src operand) const {
+    return reinterpret_cast<const T *>(operand >= 0 ? registers + operand : constants + ~operand);
+  }
+  template <typename T> T *dst(int32_t operand) const { return reinterpret_cast<T *>(registers + operand); }
+  uint32_t &pred(int32_t operand) const { return *reinterpret_cast<uint32_t *>(registers + operand); }
+  uint32_t predSrc(Src operand) const { return *src<uint32_t>(operand); }
+};
+
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15u + 0x1234567) {}
+  uint64_t next() {
+    // splitmix64 (public domain, Vigna).
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  uint32_t below(uint32_t bound) { return static_cast<uint32_t>((next() >> 32) * bound >> 32); }
+  bool chance(double p) { return (next() >> 11) * 0x1.0p-53 < p; }
+
+private:
+  uint64_t state;
+};
+
+class Cluster {
+public:
+  Cluster(const LaunchContext &launch, uint64_t linear);
+  ~Cluster();
+
+  /// Runs until every thread has exited, nobody can run, the budget is used up, or all wait for the commit.
+  void runQuantum(uint64_t budget);
+  /// Applies this quantum's writes and runs the operations that waited for it. Called in cluster order.
+  void commit();
+  bool finished() const { return stopped || (liveCtas == 0 && !asyncPending()); }
+
+  // For the instructions.
+  const LaunchContext &launch;
+  const Kernel &kernel;
+  std::vector<std::unique_ptr<Cta>> ctas;
+  Overlay overlay;
+  Random random;
+  LaunchStats stats;
+  uint64_t traceHash = 0;
+  std::vector<Finding> findings;
+  bool stopped = false;
+  Outcome outcome = Outcome::Completed;
+  uint64_t progress = 0; ///< counts changes of memory, barrier and asynchronous state
+  bool memoryChanged = false;
+
+  void hash(uint64_t event) { traceHash = (traceHash ^ event) * 0x100000001b3u + (traceHash >> 29); }
+
+  // Memory. Addresses are checked; on a fault the finding is reported, the cluster stopped, and false returned.
+  bool checkGlobal(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes, const char *what);
+  bool globalInBounds(uint64_t address, uint64_t bytes);
+  void readGlobal(uint64_t address, void *data, uint32_t bytes) {
+    overlay.read(*launch.memory, address, static_cast<uint8_t *>(data), bytes);
+  }
+  void writeGlobal(uint64_t address, const void *data, uint32_t bytes) {
+    if (!committing) {
+      overlay.write(address, static_cast<const uint8_t *>(data), bytes);
+      return;
+    }
+    uint8_t *to = launch.memory->host(address);
+    memoryChanged |= std::memcmp(to, data, bytes) != 0;
+    std::memcpy(to, data, bytes);
+  }
+  /// The CTA and offset that a shared::cluster address means; nullptr (reported) if there is none.
+  Cta *sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t &offset,
+                    const char *what);
+  void sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
+  void sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
+  /// An atomic on shared memory: ordered with the other atomics on the same address.
+  void atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
+  /// For asynchronous agents.
+  void asyncRead(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);
+  void asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);
+
+  // Order.
+  void tick(Warp &warp) { warp.order.seen.raise(warp.agent, warp.clock() + 1); }
+  AgentId newAgent() { return nextAgent++; }
+
+  // Barriers.
+  void mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_t offset, uint32_t count);
+  /// The barrier at an address; nullptr (reported) if there is none.
+  Mbarrier *mbarrier(const Context &c, uint32_t lane, Cta &target, uint32_t offset, const char *what);
+  void mbarrierArrive(Cta &target, Mbarrier &barrier, int64_t count, const Mbarrier::Arrival &by, const Order *order);
+  void mbarrierExpect(Cta &target, Mbarrier &barrier, int64_t bytes, const Mbarrier::Arrival &by);
+  void mbarrierComplete(Cta &target, Mbarrier &barrier, int64_t bytes, const Site &by);
+  void mbarrierStore(Cta &target, const Mbarrier &barrier);
+  Step namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait, bool aligned);
+  Step setmaxnreg(Context &c, uint32_t count, bool increase);
+  Step clusterArrive(Context &c, bool release);
+  Step clusterWait(Context &c);
+
+  // Asynchronous operations.
+  void issueWgmma(Context &c, const WgmmaForm &form);
+  Step waitWgmma(Context &c, uint32_t keep);
+  void addAsync(std::unique_ptr<AsyncOp> op);
+  void wakeBulk(Warp &warp);
+  void wakeWgmma(Cta &cta, uint32_t group);
+  void settleBulk(Warp &warp);
+  void drainWgmma(Cta &cta, uint32_t group, uint32_t sequence);
+  void wakeRegisters(Cta &cta);
+
+  // Lanes.
+  /// True when all live lanes of `members` are here; otherwise the fragment waits for them.
+  bool gatherLanes(Context &c, uint32_t members);
+  void diverge(Context &c, uint32_t taken, uint32_t target);
+  void exitLanes(Context &c, uint32_t lanes);
+
+  // Findings.
+  Site site(std::string action, uint32_t pc, uint32_t rank, int warp, int lane) const;
+  Site here(const Context &c, std::string action, int lane = -1) const {
+    return site(std::move(action), c.pc, c.cta.rank, static_cast<int>(c.warp.index), lane);
+  }
+  /// Adds a finding, or counts it if the same kind was reported at the same places.
+  void report(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {});
+  void fault(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {});
+  void reportConflict(Cta &target, const Conflict &conflict, const Accessor &who, bool isWrite);
+
+  /// Every cluster still polls and nothing changes any more: says so and stops.
+  void reportLivelock();
+
+  bool checking() const { return launch.options.checks; }
+  uint64_t linearId() const { return linear; }
+
+private:
+  bool asyncPending() const;
+  Warp *pickWarp(bool &polling);
+  Fragment *findFragment(Warp &warp, uint32_t id);
+  void removeFragment(Warp &warp, uint32_t index);
+  bool allBlocked(const Warp &warp) const;
+  void startCta(Cta &cta, uint32_t rank);
+  bool runWarp(Warp &warp, uint32_t burst);
+  void arriveAtMeeting(Warp &warp, uint32_t fragmentIndex);
+  void completeMeetings(Warp &warp);
+  bool releaseMeetings();
+  /// Checks and moves around registers of wgmma operations in flight. True: a rename, nothing left to execute.
+  bool checkTracked(Context &c, const Instr &instr);
+  void checkAligned(Context &c);
+  void fillSpecials(Cta &cta, Warp &warp);
+  std::string waitText(const Cta &cta, const Fragment &fragment) const;
+  bool advanceAsync();
+  bool runWgmma(Cta &cta, uint32_t group);
+  bool unstick();
+  void reportDeadlock();
+  void barrierComplete(Cta &cta, uint32_t id);
+  void mbarrierMaybeComplete(Cta &target, Mbarrier &barrier);
+  void warpExited(Warp &warp);
+  void ctaFinished(Cta &cta);
+  std::string describeMbarrier(const Cta &cta, const Mbarrier &barrier) const;
+  void explainMbarrier(const Cta &cta, const Mbarrier &barrier, std::vector<Site> &sites) const;
+
+  uint64_t linear;
+  uint32_t liveCtas = 0;
+  AgentId nextAgent = 0;
+  uint32_t nextFragment = 1;
+  std::vector<std::unique_ptr<AsyncOp>> async;
+  std::vector<GranuleRun> scratchRuns;
+  struct OrderedOp {
+    uint32_t rank, warp, fragment;
+  };
+  std::vector<OrderedOp> ordered;
+  std::unordered_map<std::string, size_t> findingIndex;
+  std::unordered_map<std::string, unsigned> findingCount;
+  std::unordered_map<uint64_t, size_t> conflictIndex;
+  bool committing = false;
+  uint64_t idlePolls = 0, idleProgress = 0;
+  uint64_t steps = 0, budgetEnd = 0;
+  uint64_t stuckProgress = ~uint64_t(0);
+  AllocationInfo cachedAllocation;
+  // Cluster barrier.
+  uint32_t clusterArrived = 0;
+  uint32_t clusterPhase = 0;
+  uint32_t clusterThreads() const;
+  void clusterMaybeComplete();
+  Order clusterOrder, clusterReleased;
+  uint32_t starved = 0;
+};
+
+} // namespace girih::emu
+
+#endif // GIRIH_EMULATOR_MACHINE_MACHINE_H

@@ -1,0 +1,258 @@
+// The tensor core's queue of each warpgroup, and what becomes of registers while an operation is in flight.
+//
+// An operation belongs to four warps; it can execute once all four have issued it, and does in order of issue. Until a
+// warp has waited for it, its registers are tracked: reading or writing them is an error, a plain move gives them another
+// name (compilers write such moves at loop ends), and the result goes to every name.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Machine/Async.h"
+#include "Emulator/Machine/Machine.h"
+
+#include <cstring>
+
+namespace girih::emu {
+
+void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
+  Warp &warp = c.warp;
+  Cta &cta = c.cta;
+  const uint32_t group = warp.index / 4, part = warp.index % 4;
+  WgmmaQueue &queue = cta.wgmmaQueues[group];
+  const uint32_t sequence = ++warp.wgmmaIssued;
+  if (cta.warps.size() < group * 4u + 4) {
+    fault("wgmma-partial-warpgroup", "wgmma needs a warpgroup of four warps; this one has " + std::to_string(cta.warps.size() - group * 4),
+          {here(c, "issues")});
+    return;
+  }
+  while (queue.operations.empty() || queue.operations.back()->sequence < sequence) {
+    auto op = std::make_shared<WgmmaOp>();
+    op->sequence = queue.operations.empty() ? queue.executed + 1 : queue.operations.back()->sequence + 1;
+    op->form = &form;
+    op->pc = c.pc;
+    queue.operations.push_back(std::move(op));
+  }
+  WgmmaOp &op = *queue.operations[sequence - queue.operations.front()->sequence];
+  auto uniform = [&](Src source, const char *name) -> uint64_t {
+    const uint64_t *v = c.src<uint64_t>(source);
+    for (unsigned i = 1; i < 32; ++i)
+      if (v[i] != v[0]) {
+        report("wgmma-mismatch", std::string("the lanes of a warp give different ") + name, {here(c, "issues", static_cast<int>(i))});
+        break;
+      }
+    return v[0];
+  };
+  uint64_t descriptorA = form.aInRegisters ? 0 : uniform(form.descriptorA, "descriptors of A");
+  uint64_t descriptorB = uniform(form.descriptorB, "descriptors of B");
+  uint32_t scale = c.predSrc(form.scaleD) ^ (form.scaleDNegated ? ~0u : 0u);
+  bool scaleD = scale & 1;
+  if (scale != 0 && scale != ~0u)
+    report("wgmma-mismatch", "the lanes of a warp give different scale-d", {here(c, "issues")});
+  if (!op.arrived) {
+    op.form = &form;
+    op.pc = c.pc;
+    op.descriptorA = descriptorA;
+    op.descriptorB = descriptorB;
+    op.scaleD = scaleD;
+    if (form.aInRegisters)
+      op.a.resize(4 * 4 * 32);
+  } else if (op.form != &form || op.descriptorA != descriptorA || op.descriptorB != descriptorB || op.scaleD != scaleD) {
+    report("wgmma-mismatch", "the four warps of a warpgroup do not issue the same wgmma with the same operands",
+           {here(c, "issues"), site("another warp of the group issued", op.pc, cta.rank, -1, -1)});
+    if (op.form != &form) {
+      stopped = true;
+      outcome = Outcome::Faulted;
+      return;
+    }
+  }
+  op.arrived |= 1u << part;
+  op.order.join(warp.order);
+  if (form.aInRegisters)
+    for (unsigned r = 0; r < 4; ++r)
+      std::memcpy(op.a.data() + (part * 4 + r) * 32, c.src<uint32_t>(form.a[r]), 128);
+  // The state of the registers that it names.
+  const bool check = checking();
+  const char *hint = "wgmma.fence must come between ordinary accesses to the registers and the wgmma";
+  for (uint32_t i = 0; i < form.trackedD.size(); ++i) {
+    Warp::Pending &p = warp.tracked[form.trackedD[i]];
+    if (p.sequence > warp.wgmmaWaited) {
+      if (check && (p.element != i))
+        report("wgmma-register-in-flight", "an accumulator register is used by two wgmmas in flight in different places",
+               {here(c, "issues")}, "wait for the first (wgmma.wait_group), or use the same registers in the same order");
+    } else if (check && p.writtenEpoch == warp.fenceEpoch) {
+      report("missing-wgmma-fence", "an accumulator register was written since the last wgmma.fence",
+             {here(c, "issues"), site("wrote the register", p.writtenPc, cta.rank, static_cast<int>(warp.index), -1)}, hint);
+    }
+    p.sequence = sequence;
+    p.element = i;
+  }
+  for (uint32_t t : form.trackedA) {
+    Warp::Pending &p = warp.tracked[t];
+    if (check && p.sequence > warp.wgmmaWaited)
+      report("wgmma-register-in-flight", "a register of A holds the result of a wgmma that has not been waited for", {here(c, "issues")},
+             "wgmma.wait_group first");
+    else if (check && p.writtenEpoch == warp.fenceEpoch)
+      report("missing-wgmma-fence", "a register of A was written since the last wgmma.fence",
+             {here(c, "issues"), site("wrote the register", p.writtenPc, cta.rank, static_cast<int>(warp.index), -1)}, hint);
+    p.readSequence = sequence;
+  }
+  ++stats.wgmmas;
+  ++progress;
+}
+
+bool Cluster::runWgmma(Cta &cta, uint32_t group) {
+  WgmmaQueue &queue = cta.wgmmaQueues[group];
+  std::shared_ptr<WgmmaOp> op = queue.operations.front();
+  queue.operations.pop_front();
+  const WgmmaForm &form = *op->form;
+  const WgmmaOperation &operation = form.operation;
+  const uint32_t end = static_cast<uint32_t>(cta.shared.size());
+  const SharedView view{cta.shared.data(), 0, end};
+  alignas(64) uint8_t a[64 * kOperandRowBytes], b[kOperandMaxRows * kOperandRowBytes];
+  const uint32_t elementBytes = wgmmaElementBytes(operation.a);
+  const OperandShape shapeA{64, elementBytes, form.majorA}, shapeB{operation.n, wgmmaElementBytes(operation.b), form.majorB};
+  auto bad = [&](const char *name, uint64_t bits, const OperandShape &shape) {
+    std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end);
+    fault("wgmma-descriptor", std::string("the descriptor of ") + name + " is wrong: " + problem,
+          {site("wgmma", op->pc, cta.rank, static_cast<int>(group * 4), -1)});
+  };
+  auto readable = [&](const char *name, uint64_t bits, const OperandShape &shape, uint8_t *dense) {
+    MatrixDescriptor descriptor = decodeMatrixDescriptor(bits);
+    if (checking()) {
+      if (std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end); !problem.empty()) {
+        bad(name, bits, shape);
+        return false;
+      }
+      Accessor who;
+      who.agent = queue.agent;
+      who.clock = op->sequence;
+      who.order = &op->order;
+      who.kind = AccessKind::Wgmma;
+      who.pc = op->pc;
+      who.ctaRank = static_cast<uint16_t>(cta.rank);
+      who.warp = static_cast<int16_t>(group * 4);
+      operandRuns(descriptor, shape, scratchRuns);
+      for (const GranuleRun &run : scratchRuns)
+        asyncRead(cta, run.address, run.bytes, who);
+    }
+    if (gatherOperand(descriptor, shape, view, dense))
+      return true;
+    bad(name, bits, shape);
+    return false;
+  };
+  if (form.aInRegisters) {
+    const uint32_t *registers[16];
+    for (unsigned i = 0; i < 16; ++i)
+      registers[i] = op->a.data() + i * 32;
+    gatherFragmentA(registers, a);
+  } else if (!readable("A", op->descriptorA, shapeA, a)) {
+    return true;
+  }
+  if (!readable("B", op->descriptorB, shapeB, b))
+    return true;
+  const uint32_t count = static_cast<uint32_t>(form.d.size());
+  uint32_t *registers[4 * 128];
+  for (unsigned part = 0; part < 4; ++part)
+    for (uint32_t r = 0; r < count; ++r)
+      registers[part * count + r] = reinterpret_cast<uint32_t *>(cta.warps[group * 4 + part]->registers + form.d[r]);
+  multiplyWgmma(operation, a, b, op->scaleD, registers);
+  for (const WgmmaOp::Alias &alias : op->aliases) {
+    Warp &warp = *cta.warps[group * 4 + alias.part];
+    // A name that has since been overwritten by something else keeps that.
+    if (warp.tracked[alias.tracked].sequence >= op->sequence)
+      std::memcpy(warp.registers + alias.offset, registers[alias.part * count + alias.element], 128);
+  }
+  queue.executed = op->sequence;
+  wakeWgmma(cta, group);
+  return true;
+}
+
+void Cluster::wakeWgmma(Cta &cta, uint32_t group) {
+  for (uint32_t w = group * 4; w < group * 4 + 4 && w < cta.warps.size(); ++w)
+    for (Fragment &f : cta.warps[w]->fragments)
+      if (f.wait == Wait::Wgmma)
+        f.wait = Wait::Ready;
+}
+
+void Cluster::drainWgmma(Cta &cta, uint32_t group, uint32_t sequence) {
+  WgmmaQueue &queue = cta.wgmmaQueues[group];
+  while (!stopped && queue.executed < sequence && !queue.operations.empty() && queue.operations.front()->arrived == 15)
+    runWgmma(cta, group);
+}
+
+Step Cluster::waitWgmma(Context &c, uint32_t keep) {
+  Warp &warp = c.warp;
+  if (warp.wgmmaGroups.size() <= keep)
+    return Step::Next;
+  uint32_t last = warp.wgmmaGroups[warp.wgmmaGroups.size() - 1 - keep];
+  WgmmaQueue &queue = c.cta.wgmmaQueues[warp.index / 4];
+  if (queue.executed < last) {
+    c.frag().wait = Wait::Wgmma;
+    c.frag().value = last;
+    return Step::Block;
+  }
+  warp.wgmmaWaited = std::max(warp.wgmmaWaited, last);
+  warp.order.seen.raise(queue.agent, last);
+  // Only the groups still in flight matter from now on.
+  warp.wgmmaGroups.erase(warp.wgmmaGroups.begin(), warp.wgmmaGroups.end() - keep);
+  return Step::Next;
+}
+
+bool Cluster::checkTracked(Context &c, const Instr &instr) {
+  Warp &warp = c.warp;
+  const InstrInfo &info = kernel.info[c.pc];
+  const uint32_t waited = warp.wgmmaWaited;
+  const uint32_t group = warp.index / 4;
+  const bool move = instr.flags & kPlainMove;
+  auto misuse = [&](uint32_t sequence, const char *message) {
+    std::vector<Site> sites{here(c, move ? "moves" : "executes")};
+    WgmmaQueue &queue = c.cta.wgmmaQueues[group];
+    for (const auto &op : queue.operations)
+      if (op->sequence == sequence)
+        sites.push_back(site("wgmma in flight", op->pc, c.cta.rank, static_cast<int>(warp.index), -1));
+    if (checking())
+      report("wgmma-register-in-flight", message, std::move(sites), "wgmma.wait_group before the registers are used");
+    drainWgmma(c.cta, group, sequence);
+  };
+  if (move && c.mask == warp.live && !info.trackedReads.empty() && !info.trackedWrites.empty()) {
+    const Warp::Pending from = warp.tracked[info.trackedReads[0]];
+    Warp::Pending &to = warp.tracked[info.trackedWrites[0]];
+    uint32_t keepRead = to.readSequence;
+    if (from.sequence > waited) {
+      WgmmaQueue &queue = c.cta.wgmmaQueues[group];
+      to = from;
+      to.readSequence = keepRead;
+      if (queue.executed >= from.sequence)
+        return false; // the value is there; the check goes on
+      WgmmaOp &op = *queue.operations[from.sequence - queue.operations.front()->sequence];
+      if (info.trackedReads[0] != info.trackedWrites[0])
+        op.aliases.push_back({warp.index % 4, from.element, instr.d[0], info.trackedWrites[0]});
+      return true;
+    }
+    if (to.sequence > waited)
+      misuse(to.sequence, "an accumulator of a wgmma in flight is overwritten");
+    to.sequence = 0;
+    to.writtenEpoch = from.writtenEpoch;
+    to.writtenPc = from.writtenPc;
+    return false;
+  }
+  for (uint32_t t : info.trackedReads)
+    if (uint32_t sequence = warp.tracked[t].sequence; sequence > waited) {
+      misuse(sequence, "an accumulator of a wgmma in flight is read");
+      break;
+    }
+  for (uint32_t t : info.trackedWrites) {
+    Warp::Pending &p = warp.tracked[t];
+    if (p.sequence > waited)
+      misuse(p.sequence, "an accumulator of a wgmma in flight is overwritten");
+    else if (p.readSequence > waited && !move)
+      misuse(p.readSequence, "a register that a wgmma in flight reads as A is overwritten");
+    p.sequence = 0;
+    if (!move) {
+      p.writtenEpoch = warp.fenceEpoch;
+      p.writtenPc = c.pc;
+    }
+  }
+  return false;
+}
+
+} // namespace girih::emu

@@ -1,0 +1,121 @@
+// From a parsed function to a Kernel. The decoder resolves operands; which instructions exist is said by tables of
+// forms, one per family, in Exec/.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_EMULATOR_PROGRAM_DECODER_H
+#define GIRIH_EMULATOR_PROGRAM_DECODER_H
+
+#include "Emulator/Program/Program.h"
+
+#include <span>
+#include <unordered_map>
+
+namespace girih::emu {
+
+class Decoder;
+
+/// One form of an instruction.
+struct Form {
+  const char *opcode;
+  /// The modifiers, as a set, separated by spaces: "x" must be there, "x?" may, "a|b" is one of, "a|b?" at most one of.
+  const char *modifiers;
+  /// Fills Decoder::out, or calls Decoder::fail.
+  void (*build)(Decoder &, int variant);
+  int variant = 0;
+  /// A few optional modifiers that change nothing that is modelled are listed once: cache and eviction hints.
+  bool hints = false;
+};
+
+std::span<const Form> arithmeticForms();
+std::span<const Form> floatForms();
+std::span<const Form> logicForms();
+std::span<const Form> conversionForms();
+std::span<const Form> moveForms();
+std::span<const Form> memoryForms();
+std::span<const Form> controlForms();
+std::span<const Form> warpForms();
+std::span<const Form> barrierForms();
+std::span<const Form> asyncForms();
+std::span<const Form> wgmmaForms();
+std::span<const Form> matrixForms();
+
+/// Special registers whose value is fixed for a lane: ordinary registers filled when the warp starts.
+enum class Special : uint8_t {
+  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ, LaneId, WarpId, NwarpId,
+  SmId, NsmId, LanemaskEq, LanemaskLt, LanemaskLe, LanemaskGt, LanemaskGe, ClusteridX, ClusteridY, ClusteridZ,
+  NclusteridX, NclusteridY, NclusteridZ, ClusterCtaidX, ClusterCtaidY, ClusterCtaidZ, ClusterNctaidX, ClusterNctaidY,
+  ClusterNctaidZ, ClusterCtarank, ClusterNctarank, DynamicSmemSize, TotalSmemSize, IsExplicitCluster,
+};
+
+class Decoder {
+public:
+  Decoder(const ptx::Function &function, const ModuleImage &module, Kernel &kernel,
+          std::vector<ptx::Diagnostic> &errors);
+  void run();
+
+  // The instruction at hand.
+  const ptx::Instruction *ast = nullptr;
+  Instr out;
+  std::vector<ptx::Type> types; ///< the modifiers that are types, in order
+  bool has(std::string_view modifier) const;
+  /// The first of these that is present, as its index, or -1.
+  int which(std::initializer_list<std::string_view> modifiers) const;
+  ptx::Type type(size_t index = 0) const { return index < types.size() ? types[index] : ptx::Type::None; }
+  unsigned bytes(size_t index = 0) const { return ptx::typeBytes(type(index)); }
+  size_t operandCount() const { return ast->operands.size(); }
+  const ptx::Operand &operand(size_t index) const;
+  bool expectOperands(size_t least, size_t most = 0);
+  void fail(const std::string &message);
+  bool failed() const { return failedNow; }
+
+  /// A value to read. `width`: 2, 4 or 8 bytes. Registers of another width are an error unless `anyWidth` is given,
+  /// which receives theirs.
+  Src source(const ptx::Operand &operand, unsigned width, uint8_t *anyWidth = nullptr);
+  Src source(size_t index, unsigned width) { return source(operand(index), width); }
+  /// A register to write; a sink gives a scratch register.
+  int32_t dest(const ptx::Operand &operand, unsigned width, uint8_t *anyWidth = nullptr);
+  int32_t dest(size_t index, unsigned width) { return dest(operand(index), width); }
+  /// Predicates: sources may be negated (`negated`) or immediate.
+  Src predSource(const ptx::Operand &operand, bool &negated);
+  int32_t predDest(const ptx::Operand &operand);
+  /// [base + offset]: fills out.s[slot], out.imm and out.width.
+  void address(const ptx::Operand &operand, AddressSpace space, int slot = 0);
+  /// A literal operand, or fail.
+  int64_t literal(size_t index);
+  Src constant(uint64_t value, unsigned width);
+  int32_t scratch(unsigned width);
+  void listStart() { out.list = static_cast<uint32_t>(kernel.lists.size()); }
+  void listAdd(int32_t value) {
+    kernel.lists.push_back(value);
+    ++out.listCount;
+  }
+  /// Declares registers that a wgmma uses; they are tracked.
+  void track(int32_t offset);
+  AddressSpace spaceModifier() const;
+
+  Kernel &kernel;
+
+private:
+  void layoutRegisters();
+  void layoutSymbols();
+  void collectTracked();
+  void decode(const ptx::Instruction &instruction);
+  const Form *findForm(const ptx::Instruction &instruction);
+  uint64_t symbolAddress(const ptx::Symbol &symbol);
+
+  const ptx::Function &function;
+  const ModuleImage &module;
+  std::vector<ptx::Diagnostic> &errors;
+  bool failedNow = false;
+  std::vector<int32_t> registerOffset;
+  std::vector<uint64_t> symbolOffset;
+  std::unordered_map<uint64_t, Src> constantsByValue[9];
+  std::unordered_map<std::string, const Form *> formCache;
+  int32_t scratchByWidth[9];
+  std::unordered_map<int, int32_t> specialOffset;
+};
+
+} // namespace girih::emu
+
+#endif // GIRIH_EMULATOR_PROGRAM_DECODER_H

@@ -1,0 +1,131 @@
+// A kernel after decoding: what the machine executes.
+//
+// Registers live in a byte array per warp, structure of arrays: a 32-bit register is 32 consecutive 32-bit words, one
+// a lane, so that one host loop serves the warp. A predicate is one 32-bit mask. Immediates are splatted into a
+// constant pool of the same shape, so an operand is only an offset and instructions need no second form.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_EMULATOR_PROGRAM_PROGRAM_H
+#define GIRIH_EMULATOR_PROGRAM_PROGRAM_H
+
+#include "Emulator/Ptx/Ast.h"
+#include "girih/Emulator/Device.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace girih::emu {
+
+struct Context;
+struct Instr;
+
+/// What the warp does after an instruction.
+enum class Step : uint8_t {
+  Next,   ///< the following instruction
+  Jumped, ///< the fragment's pc is set, or the fragment is gone
+  Block,  ///< the same instruction again once the fragment is woken
+  Yield,  ///< the following instruction, after others had a turn
+  Retry,  ///< the same instruction, after others had a turn
+};
+using ExecFn = Step (*)(Context &, const Instr &);
+
+/// A readable operand: >= 0 is an offset into the warp's registers, < 0 the complement of one into the constants.
+using Src = int32_t;
+constexpr int32_t kNone = INT32_MIN;
+
+enum InstrFlag : uint8_t {
+  kTracked = 1,    ///< names a register that some wgmma uses
+  kAligned = 2,    ///< all live lanes of the warp must execute it together
+  kPlainMove = 4,  ///< copies registers unchanged
+  kGuarded = 8,
+  kGuardNegated = 16,
+  kSelfChecked = 32, ///< looks after tracked registers itself (wgmma and its waits)
+};
+
+/// Where an address comes from.
+enum class AddressSpace : uint8_t { Generic, Global, Shared, Local, Param, Const };
+
+struct Instr {
+  ExecFn exec = nullptr;
+  Src s[4] = {kNone, kNone, kNone, kNone};
+  int32_t d[2] = {kNone, kNone};
+  int32_t guard = kNone;
+  uint8_t flags = 0;
+  uint8_t sub = 0;   ///< variant within exec
+  uint8_t bytes = 0; ///< access size of one element
+  uint8_t count = 1; ///< elements of a vector
+  AddressSpace space = AddressSpace::Generic;
+  uint8_t width = 0;  ///< register width in bytes where it may differ from `bytes`
+  uint8_t width2 = 0; ///< the same for a second operand
+  bool sign = false;
+  uint32_t target = 0;
+  /// First entry in Kernel::lists that belongs to this instruction.
+  uint32_t list = 0;
+  uint32_t listCount = 0;
+  int64_t imm = 0;
+};
+
+/// What reports say about an instruction.
+struct InstrInfo {
+  unsigned line = 0;
+  ptx::Location location;
+  std::string text;
+  /// Tracked registers read and written (indices into Kernel::tracked), for the checks of wgmma operands.
+  std::vector<uint32_t> trackedReads, trackedWrites;
+};
+
+/// A wgmma.mma_async in detail; Instr::imm indexes these.
+struct WgmmaForm;
+
+struct ModuleImage;
+enum class Special : uint8_t;
+
+/// A special register that the kernel reads and the register that stands for it.
+struct SpecialUse {
+  Special special;
+  int32_t offset;
+};
+
+struct Kernel {
+  FunctionAttributes attributes;
+  std::vector<Instr> code;
+  std::vector<InstrInfo> info;
+  /// Per instruction: where lanes that part at it meet again (immediate post-dominator), or code.size().
+  std::vector<uint32_t> reconverge;
+  std::vector<uint8_t> constants;
+  std::vector<int32_t> lists;
+  std::vector<std::shared_ptr<WgmmaForm>> wgmmas;
+  uint32_t registerBytes = 0;
+  /// Offsets of the registers that wgmma instructions, or plain moves of theirs, name.
+  std::vector<int32_t> tracked;
+  /// Offset of a register / 64 to 1 + its index in `tracked`; 0 for the rest.
+  std::vector<uint32_t> trackedAt;
+  std::vector<SpecialUse> specials;
+  uint32_t localBytes = 0;
+  /// Shared memory: where static variables end and where dynamic memory begins.
+  uint32_t staticEnd = 0, dynamicBase = 0;
+  bool usesSetmaxnreg = false;
+  const ModuleImage *module = nullptr;
+};
+
+/// A loaded module: the text, its files and where its variables lie.
+struct ModuleImage {
+  std::string name;
+  std::string text;
+  std::vector<std::string> files;
+  std::vector<ptx::Location> callSites;
+  LocationResolver resolve;
+  std::map<std::string, AllocationInfo, std::less<>> variables;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+
+  /// The user's line or lines for a location; empty if unknown.
+  std::string source(const ptx::Location &location) const;
+};
+
+} // namespace girih::emu
+
+#endif // GIRIH_EMULATOR_PROGRAM_PROGRAM_H
