@@ -55,7 +55,7 @@ def Plan_DimOp : Plan_HostChildOp<"dim", [Pure]> {
   }];
   let arguments = (ins Plan_ArrayType:$array, I64Attr:$dim);
   let results = (outs Plan_Int:$extent);
-  let assemblyFormat = "$array `[` $dim `]` attr-dict `:` type($array)";
+  let assemblyFormat = "$array `[` $dim `]` attr-dict `:` qualified(type($array))";
   let hasVerifier = 1;
 }
 
@@ -74,7 +74,7 @@ def Plan_StrideOp : Plan_HostChildOp<"stride", [Pure]> {
   }];
   let arguments = (ins Plan_ArrayType:$array, I64Attr:$dim);
   let results = (outs Plan_Int:$stride);
-  let assemblyFormat = "$array `[` $dim `]` attr-dict `:` type($array)";
+  let assemblyFormat = "$array `[` $dim `]` attr-dict `:` qualified(type($array))";
   let hasVerifier = 1;
 }
 
@@ -135,7 +135,7 @@ def Plan_TensorMapOp : Plan_HostChildOp<"tensor_map", [Pure]> {
   }];
   let arguments = (ins Plan_ArrayType:$array);
   let results = (outs Plan_TensorMap:$map);
-  let assemblyFormat = "$array attr-dict `:` type($array) `->` type($map)";
+  let assemblyFormat = "$array attr-dict `:` qualified(type($array)) `->` qualified(type($map))";
   let hasVerifier = 1;
 }
 
@@ -155,7 +155,7 @@ def Plan_WorkspaceOp : Plan_HostChildOp<"workspace"> {
   }];
   let arguments = (ins Plan_Int:$bytes, UnitAttr:$zero);
   let results = (outs Plan_WorkspaceType:$memory);
-  let assemblyFormat = "$bytes attr-dict `:` type($memory)";
+  let assemblyFormat = "$bytes attr-dict `:` qualified(type($memory))";
 }
 
 def Plan_LaunchOp : Plan_HostChildOp<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -188,7 +188,7 @@ def Plan_LaunchOp : Plan_HostChildOp<"launch", [DeclareOpInterfaceMethods<Symbol
   let arguments = (ins SymbolRefAttr:$kernel, Plan_Int:$gridX, Plan_Int:$gridY, Plan_Int:$gridZ,
                        Variadic<AnyType>:$args);
   let assemblyFormat = [{
-    $kernel `grid` `(` $gridX `,` $gridY `,` $gridZ `)` (`args` `(` $args^ `)` `:` type($args))? attr-dict
+    $kernel `grid` `(` $gridX `,` $gridY `,` $gridZ `)` (`args` `(` $args^ `)` `:` qualified(type($args)))? attr-dict
   }];
 }
 

@@ -20,7 +20,7 @@ def WG_LayoutAttr : AttrDef<WG_Dialect, "Layout"> {
                       repeat {register: [0,8] x 3, warpgroup: [64,0] x 2}>
     ```
   }];
-  let parameters = (ins AttrParameter<"const ::girih::Layout &", "the layout", "::girih::Layout">:$layout);
+  let parameters = (ins AttrParameter<"::girih::Layout", "the layout", "const ::girih::Layout &">:$layout);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     /// Number of warpgroups among which the tile is split.

@@ -23,7 +23,7 @@ def WG_BarrierInitOp : WG_Op<"barrier_init", [MemoryEffects<[MemWrite<WG_Barrier
     ```
   }];
   let arguments = (ins WG_BarrierType:$barrier, ConfinedAttr<I32Attr, [IntPositive]>:$count);
-  let assemblyFormat = "$barrier `count` `(` $count `)` attr-dict `:` type($barrier)";
+  let assemblyFormat = "$barrier `count` `(` $count `)` attr-dict `:` qualified(type($barrier))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.barrierEffects;
 }
@@ -54,7 +54,7 @@ def WG_BarrierWaitOp : WG_Op<"barrier_wait", [MemoryEffects<[MemRead<WG_Barrier>
     ```
   }];
   let arguments = (ins WG_BarrierType:$barrier, I32:$index, I32:$parity);
-  let assemblyFormat = "$barrier `[` $index `]` `parity` `(` $parity `)` attr-dict `:` type($barrier)";
+  let assemblyFormat = "$barrier `[` $index `]` `parity` `(` $parity `)` attr-dict `:` qualified(type($barrier))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.barrierEffects;
 }
@@ -78,7 +78,7 @@ def WG_BarrierArriveOp : WG_BarrierSignalOp<"barrier_arrive"> {
     ```
   }];
   let arguments = (ins WG_BarrierType:$barrier, I32:$index);
-  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
+  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` qualified(type($barrier))";
 }
 
 def WG_BarrierExpectOp : WG_BarrierSignalOp<"barrier_expect"> {
@@ -94,7 +94,7 @@ def WG_BarrierExpectOp : WG_BarrierSignalOp<"barrier_expect"> {
     ```
   }];
   let arguments = (ins WG_BarrierType:$barrier, I32:$index, ConfinedAttr<I32Attr, [IntPositive]>:$bytes);
-  let assemblyFormat = "$barrier `[` $index `]` `bytes` `(` $bytes `)` attr-dict `:` type($barrier)";
+  let assemblyFormat = "$barrier `[` $index `]` `bytes` `(` $bytes `)` attr-dict `:` qualified(type($barrier))";
 }
 
 def WG_BarrierExpectOnlyOp : WG_BarrierSignalOp<"barrier_expect_only"> {
@@ -110,7 +110,7 @@ def WG_BarrierExpectOnlyOp : WG_BarrierSignalOp<"barrier_expect_only"> {
     ```
   }];
   let arguments = (ins WG_BarrierType:$barrier, I32:$index, ConfinedAttr<I32Attr, [IntPositive]>:$bytes);
-  let assemblyFormat = "$barrier `[` $index `]` `bytes` `(` $bytes `)` attr-dict `:` type($barrier)";
+  let assemblyFormat = "$barrier `[` $index `]` `bytes` `(` $bytes `)` attr-dict `:` qualified(type($barrier))";
 }
 
 class WG_NamedBarrierOp<string mnemonic> : WG_BarrierSignalOp<mnemonic> {

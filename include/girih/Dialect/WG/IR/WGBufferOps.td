@@ -25,7 +25,7 @@ def WG_AllocBufferOp : WG_Op<"alloc_buffer", [DeclareOpInterfaceMethods<OpAsmOpI
   let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$count,
                        OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$offset, OptionalAttr<StrAttr>:$name);
   let results = (outs Res<WG_BufferType, "", [MemAlloc<WG_Shared>]>:$buffer);
-  let assemblyFormat = "attr-dict `:` type($buffer)";
+  let assemblyFormat = "attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getSlots() { return getCount().value_or(1); }
@@ -50,7 +50,7 @@ def WG_AllocBarrierOp : WG_Op<"alloc_barrier", [DeclareOpInterfaceMethods<OpAsmO
   }];
   let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$offset, OptionalAttr<StrAttr>:$name);
   let results = (outs Res<WG_BarrierType, "", [MemAlloc<WG_Shared>]>:$barrier);
-  let assemblyFormat = "attr-dict `:` type($barrier)";
+  let assemblyFormat = "attr-dict `:` qualified(type($barrier))";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getTotalBytes() { return getBarrier().getType().getCount() * 8; }
@@ -74,7 +74,7 @@ def WG_SlotOp : WG_Op<"slot", [Pure, AllTypesMatch<["buffers", "slot"]>]> {
   }];
   let arguments = (ins WG_BufferType:$buffers, I32:$index);
   let results = (outs WG_BufferType:$slot);
-  let assemblyFormat = "$buffers `[` $index `]` attr-dict `:` type($buffers)";
+  let assemblyFormat = "$buffers `[` $index `]` attr-dict `:` qualified(type($buffers))";
   let hasVerifier = 1;
 }
 
@@ -100,7 +100,7 @@ def WG_SubbufferOp : WG_Op<"subbuffer", [Pure]> {
   let arguments = (ins WG_BufferType:$source, Variadic<I32>:$offsets, DenseI64ArrayAttr:$static_offsets);
   let results = (outs WG_BufferType:$part);
   let assemblyFormat = [{
-    $source custom<Offsets>($offsets, $static_offsets) attr-dict `:` type($source) `->` type($part)
+    $source custom<Offsets>($offsets, $static_offsets) attr-dict `:` qualified(type($source)) `->` qualified(type($part))
   }];
   let hasVerifier = 1;
 }

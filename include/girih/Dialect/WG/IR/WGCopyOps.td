@@ -30,8 +30,8 @@ def WG_TmaLoadOp : WG_Op<"tma_load", [AttrSizedOperandSegments,
   let arguments = (ins WG_ViewType:$view, Variadic<I32>:$indices, WG_BufferType:$buffer,
                        Optional<WG_BarrierType>:$barrier, Optional<I32>:$barrier_index);
   let assemblyFormat = [{
-    $view `[` $indices `]` `to` $buffer (`barrier` `(` $barrier^ `[` $barrier_index `]` `:` type($barrier) `)`)?
-    attr-dict `:` type($view) `,` type($buffer)
+    $view `[` $indices `]` `to` $buffer (`barrier` `(` $barrier^ `[` $barrier_index `]` `:` qualified(type($barrier)) `)`)?
+    attr-dict `:` qualified(type($view)) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = !strconcat(WG_Declare.barrierEffects, WG_Declare.asyncEffects, WG_Declare.bufferAccesses);
@@ -60,7 +60,7 @@ def WG_TmaStoreOp : WG_Op<"tma_store", [MemoryEffects<[MemRead<WG_Shared>, MemWr
     ```
   }];
   let arguments = (ins WG_BufferType:$buffer, WG_ViewType:$view, Variadic<I32>:$indices);
-  let assemblyFormat = "$buffer `to` $view `[` $indices `]` attr-dict `:` type($buffer) `,` type($view)";
+  let assemblyFormat = "$buffer `to` $view `[` $indices `]` attr-dict `:` qualified(type($buffer)) `,` qualified(type($view))";
   let hasVerifier = 1;
   let extraClassDeclaration = !strconcat(WG_Declare.asyncEffects, WG_Declare.bufferAccesses);
 }
@@ -114,7 +114,7 @@ def WG_LocalStoreOp : WG_Op<"local_store", [MemoryEffects<[MemWrite<WG_Shared>]>
     ```
   }];
   let arguments = (ins WG_Tile:$tile, WG_BufferType:$buffer);
-  let assemblyFormat = "$tile `to` $buffer attr-dict `:` type($tile) `,` type($buffer)";
+  let assemblyFormat = "$tile `to` $buffer attr-dict `:` qualified(type($tile)) `,` qualified(type($buffer))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.bufferAccesses;
 }
@@ -137,7 +137,7 @@ def WG_LocalLoadOp : WG_Op<"local_load", [MemoryEffects<[MemRead<WG_Shared>]>]> 
   }];
   let arguments = (ins WG_BufferType:$buffer);
   let results = (outs WG_Tile:$tile);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($tile)";
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` qualified(type($tile))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.bufferAccesses;
 }

@@ -23,7 +23,7 @@ def WG_AccOp : WG_Op<"acc", [Pure]> {
     ```
   }];
   let results = (outs WG_PendingType:$accumulator);
-  let assemblyFormat = "attr-dict `:` type($accumulator)";
+  let assemblyFormat = "attr-dict `:` qualified(type($accumulator))";
   let hasVerifier = 1;
 }
 
@@ -59,7 +59,7 @@ def WG_MmaOp : WG_Op<"mma", [AllTypesMatch<["accumulator", "result"]>,
   let results = (outs WG_PendingType:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $accumulator (`accumulate` `(` $accumulate^ `)`)? attr-dict
-    `:` type($a) `,` type($b) `,` type($accumulator)
+    `:` qualified(type($a)) `,` qualified(type($b)) `,` qualified(type($accumulator))
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = !strconcat(WG_Declare.asyncEffects, WG_Declare.bufferAccesses, [{
@@ -97,7 +97,7 @@ def WG_WaitOp : WG_Op<"wait", [AttrSizedOperandSegments,
   let results = (outs Variadic<AnyTypeOf<[WG_Tile, WG_PendingType]>>:$results);
   let assemblyFormat = [{
     $pending `in_flight` `(` $in_flight `)` (`written` `(` $written^ `)`)? attr-dict
-    `:` type($pending) `->` type($results)
+    `:` qualified(type($pending)) `->` qualified(type($results))
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.asyncEffects;
@@ -124,7 +124,7 @@ def WG_SliceOp : WG_Op<"slice", [Pure]> {
   }];
   let arguments = (ins WG_Tile:$source, DenseI64ArrayAttr:$offsets);
   let results = (outs WG_Tile:$part);
-  let assemblyFormat = "$source custom<StaticOffsets>($offsets) attr-dict `:` type($source) `->` type($part)";
+  let assemblyFormat = "$source custom<StaticOffsets>($offsets) attr-dict `:` qualified(type($source)) `->` qualified(type($part))";
   let hasVerifier = 1;
 }
 

@@ -28,7 +28,7 @@ def WG_RingOp : WG_Op<"ring", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["get
   }];
   let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$stages, OptionalAttr<StrAttr>:$name);
   let results = (outs Res<WG_RingType, "", [MemAlloc<WG_Shared>]>:$ring);
-  let assemblyFormat = "attr-dict `:` type($ring)";
+  let assemblyFormat = "attr-dict `:` qualified(type($ring))";
 }
 
 def WG_StoreRingOp : WG_Op<"store_ring", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
@@ -47,7 +47,7 @@ def WG_StoreRingOp : WG_Op<"store_ring", [DeclareOpInterfaceMethods<OpAsmOpInter
   }];
   let arguments = (ins ConfinedAttr<I32Attr, [IntPositive]>:$stages, OptionalAttr<StrAttr>:$name);
   let results = (outs Res<WG_StoreRingType, "", [MemAlloc<WG_Shared>]>:$ring);
-  let assemblyFormat = "attr-dict `:` type($ring)";
+  let assemblyFormat = "attr-dict `:` qualified(type($ring))";
 }
 
 def WG_CursorOp : WG_Op<"cursor", [Pure]> {
@@ -67,7 +67,7 @@ def WG_CursorOp : WG_Op<"cursor", [Pure]> {
   }];
   let arguments = (ins WG_CursorEnd:$end, WG_AnyRing:$ring);
   let results = (outs WG_CursorType:$cursor);
-  let assemblyFormat = "$end $ring attr-dict `:` type($ring)";
+  let assemblyFormat = "$end $ring attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 
@@ -87,7 +87,7 @@ def WG_AdvanceOp : WG_Op<"advance", [Pure]> {
   }];
   let arguments = (ins WG_AnyRing:$ring, WG_CursorType:$cursor);
   let results = (outs WG_CursorType:$next);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 
@@ -189,8 +189,8 @@ def WG_YieldOp : WG_Op<"yield", [Pure, Terminator, ParentOneOf<["::girih::wg::Fi
     Lowers to: `scf.yield`.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($values^ `:` qualified(type($values)))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
 def WG_AcquireOp : WG_Op<"acquire", [InferTypeOpAdaptor, MemoryEffects<[MemRead<WG_Barrier>, MemWrite<WG_Barrier>, MemWrite<WG_Shared>]>]> {
@@ -211,7 +211,7 @@ def WG_AcquireOp : WG_Op<"acquire", [InferTypeOpAdaptor, MemoryEffects<[MemRead<
   }];
   let arguments = (ins WG_RingType:$ring, WG_CursorType:$cursor);
   let results = (outs Variadic<WG_BufferType>:$slot);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.barrierEffects;
 }
@@ -225,7 +225,7 @@ def WG_PublishOp : WG_Op<"publish", [MemoryEffects<[MemRead<WG_Barrier>, MemWrit
     Lowers to: nothing of its own for copies by TMA, whose bytes were expected with the arrival at `wg.acquire`.
   }];
   let arguments = (ins WG_RingType:$ring, WG_CursorType:$cursor);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.barrierEffects;
 }
@@ -247,7 +247,7 @@ def WG_GetOp : WG_Op<"get", [InferTypeOpAdaptor, MemoryEffects<[MemRead<WG_Barri
   }];
   let arguments = (ins WG_RingType:$ring, WG_CursorType:$cursor);
   let results = (outs Variadic<WG_BufferType>:$slot);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.barrierEffects;
 }
@@ -261,7 +261,7 @@ def WG_FreeOp : WG_Op<"free", [MemoryEffects<[MemRead<WG_Barrier>, MemWrite<WG_B
     Lowers to: `mbarrier.arrive` on the empty barrier of the slot by one lane of each warp.
   }];
   let arguments = (ins WG_RingType:$ring, WG_CursorType:$cursor);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.barrierEffects;
 }
@@ -287,7 +287,7 @@ def WG_StoreAcquireOp : WG_Op<"store_acquire", [InferTypeOpAdaptor, MemoryEffect
   }];
   let arguments = (ins WG_StoreRingType:$ring, WG_CursorType:$cursor);
   let results = (outs WG_BufferType:$slot);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.asyncEffects;
 }
@@ -300,7 +300,7 @@ def WG_StoreCommitOp : WG_Op<"store_commit", [MemoryEffects<[MemRead<WG_AsyncPro
     Lowers to: `cp.async.bulk.commit_group` by the thread that stores.
   }];
   let arguments = (ins WG_StoreRingType:$ring, WG_CursorType:$cursor);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
   let extraClassDeclaration = WG_Declare.asyncEffects;
 }

@@ -98,7 +98,7 @@ def WG_WarpgroupIndexOp : WG_Op<"warpgroup_index", [Pure]> {
     ```
   }];
   let results = (outs I32:$index);
-  let assemblyFormat = "attr-dict `:` type($index)";
+  let assemblyFormat = "attr-dict `:` qualified(type($index))";
 }
 
 def WG_ElectOp : WG_Op<"elect", [Pure]> {
@@ -119,7 +119,7 @@ def WG_ElectOp : WG_Op<"elect", [Pure]> {
     ```
   }];
   let results = (outs I1:$elected);
-  let assemblyFormat = "attr-dict `:` type($elected)";
+  let assemblyFormat = "attr-dict `:` qualified(type($elected))";
 }
 
 def WG_SetRegistersOp : WG_Op<"set_registers", [MemoryEffects<[MemWrite<WG_Execution>]>]> {
