@@ -171,6 +171,12 @@ struct Collector : llvm::DiagnosticHandler {
 };
 } // namespace
 
+/// LLVM prints a debug section without contents even where it prints only .loc.
+static std::string withoutEmptySections(llvm::StringRef ptx) {
+  auto [before, after] = ptx.split("\t.section\t.debug_macinfo\t{\t}\n");
+  return (before + after).str();
+}
+
 std::optional<std::string> target::emitPTX(llvm::Module &module, llvm::TargetMachine &machine,
                                            std::vector<Diagnostic> &diagnostics) {
   llvm::LLVMContext &context = module.getContext();
@@ -199,5 +205,5 @@ std::optional<std::string> target::emitPTX(llvm::Module &module, llvm::TargetMac
   }
   if (failed)
     return std::nullopt;
-  return std::string(text);
+  return withoutEmptySections(text);
 }
