@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from girih.compiler.worker import compiler_path
 
 KERNEL = """
