@@ -197,7 +197,7 @@ GIRIH_EXPORT CUresult cuPointerGetAttribute(void *value, CUpointer_attribute att
   State &state = State::get();
   std::optional<emu::AllocationInfo> found;
   if (state.isActive())
-    found = state.device().findAllocation(address);
+    found = state.findMemory(address);
   if (!found)
     GIRIH_REFUSE(CUDA_ERROR_INVALID_VALUE, hex(address) + " is no device memory");
   auto put = [&](auto result) {

@@ -167,12 +167,18 @@ GIRIH_EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
 GIRIH_EXPORT CUresult cuModuleUnload(CUmodule module) {
   GIRIH_REQUIRE_INITIALISED();
   State &state = State::get();
-  std::lock_guard lock(state.mutex);
-  if (!state.modules.erase(module))
-    GIRIH_REFUSE(CUDA_ERROR_INVALID_HANDLE, text(module) + " is no module");
-  for (auto &entry : module->functions)
-    state.functions.erase(entry.second.get());
-  delete module; // launches in flight keep what they run
+  std::shared_ptr<emu::Module> last;
+  {
+    std::lock_guard lock(state.mutex);
+    if (!state.modules.erase(module))
+      GIRIH_REFUSE(CUDA_ERROR_INVALID_HANDLE, text(module) + " is no module");
+    for (auto &entry : module->functions)
+      state.functions.erase(entry.second.get());
+    last = module->module;
+    delete module;
+  }
+  // Launches in flight may use its variables: it goes when its turn comes.
+  state.enqueue(state.findStream(nullptr), [last = std::move(last)] {});
   return CUDA_SUCCESS;
 }
 

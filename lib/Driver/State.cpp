@@ -196,19 +196,23 @@ CUresult State::outcomeOf(CUstream_st &stream) {
   return std::exchange(stream.cancelled, false) ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
 }
 
-bool State::isDeviceRange(uint64_t address, uint64_t bytes) {
-  auto holds = [&](uint64_t begin, uint64_t size) {
-    return address >= begin && bytes <= size && address - begin <= size - bytes;
-  };
+std::optional<emu::AllocationInfo> State::findMemory(uint64_t address) {
   {
     std::lock_guard lock(mutex);
     auto next = allocations.upper_bound(address);
-    if (next != allocations.begin() && holds(std::prev(next)->first, std::prev(next)->second))
-      return true;
+    if (next != allocations.begin()) {
+      auto [begin, size] = *std::prev(next);
+      if (address - begin < size)
+        return emu::AllocationInfo{begin, size};
+    }
   }
-  // A variable of a module.
-  std::optional<emu::AllocationInfo> found = device().findAllocation(address);
-  return found && holds(found->address, found->bytes);
+  // A variable of a module. The device answers between launches only.
+  return device().findAllocation(address);
+}
+
+bool State::isDeviceRange(uint64_t address, uint64_t bytes) {
+  std::optional<emu::AllocationInfo> found = findMemory(address);
+  return found && bytes <= found->bytes && address - found->address <= found->bytes - bytes;
 }
 
 void State::fail(CUresult code, const std::string &text, const std::string &json) {

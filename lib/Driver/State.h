@@ -93,6 +93,8 @@ public:
   /// What a stream's query or synchronisation returns when its work is over.
   CUresult outcomeOf(CUstream_st &stream);
 
+  /// The allocation or module variable that holds an address.
+  std::optional<emu::AllocationInfo> findMemory(uint64_t address);
   /// True if [address, address + bytes) is device memory that the caller may touch.
   bool isDeviceRange(uint64_t address, uint64_t bytes);
 

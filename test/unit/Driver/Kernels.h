@@ -118,11 +118,12 @@ inline constexpr const char *shapePtx = R"(
 .visible .entry shape()
 .reqntid 64, 1, 1
 {
-  .reg .b32 %r<3>;
+  .reg .b32 %r<4>;
   .shared .align 16 .b8 buffer[1024];
   mov.u32 %r1, buffer;
-  mov.u32 %r2, 7;
-  st.shared.u32 [%r1], %r2;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r3, %r2, 4, %r1;
+  st.shared.u32 [%r3], %r2;
   ret;
 }
 )";
