@@ -100,12 +100,10 @@ Wait Device::synchronize(cuda::CUstream stream, const Interrupted &interrupted) 
     if (result != cuda::CUDA_ERROR_NOT_READY) {
       if (stopped) {
         // The outcome of what the user gave up on is no longer of interest.
-        cuda->takeReports();
+        cuda->dropFindings();
         return Wait::Stopped;
       }
-      std::string found = cuda->takeReports();
-      if (!found.empty())
-        throw DeviceError(found);
+      cuda->throwFindings();
       cuda->check(result, "the device stopped the kernel");
       return Wait::Done;
     }

@@ -64,10 +64,14 @@ std::unique_ptr<Driver> Driver::load(const std::string &library, std::string &re
   }
   GIRIH_CUDA_FUNCTIONS(GIRIH_FIND)
 #undef GIRIH_FIND
-  driver->reports =
-      reinterpret_cast<decltype(driver->reports)>(dlsym(handle, "girihEmulatorReports"));
-  driver->cancelLaunch =
-      reinterpret_cast<decltype(driver->cancelLaunch)>(dlsym(handle, "girihEmulatorCancel"));
+// Only the emulated device has these.
+#define GIRIH_FIND_OPTIONAL(member, function)                                                      \
+  driver->member = reinterpret_cast<decltype(driver->member)>(dlsym(handle, #function))
+  GIRIH_FIND_OPTIONAL(reports, girihEmulatorReports);
+  GIRIH_FIND_OPTIONAL(reportsJson, girihEmulatorReportsJson);
+  GIRIH_FIND_OPTIONAL(set, girihEmulatorSetOption);
+  GIRIH_FIND_OPTIONAL(cancelLaunch, girihEmulatorCancel);
+#undef GIRIH_FIND_OPTIONAL
   if (cuda::CUresult result = driver->cuInit(0); result != cuda::CUDA_SUCCESS) {
     reason = "the driver in " + library + " does not start: " + driver->describe(result);
     return nullptr;
@@ -137,24 +141,46 @@ std::string Driver::describe(cuda::CUresult result) const {
 void Driver::check(cuda::CUresult result, const std::string &what) const {
   if (result == cuda::CUDA_SUCCESS)
     return;
-  std::string message = what + ": " + describe(result);
+  std::string message = what + ": " + describe(result), json = findingsJson();
   if (std::string found = takeReports(); !found.empty())
-    message += "\n" + found;
+    throw DeviceError(message + "\n" + found, json);
   throw DeviceError(message);
 }
 
-std::string Driver::takeReports() const {
-  if (!reports)
+void Driver::throwFindings() const {
+  std::string json = findingsJson();
+  if (std::string found = takeReports(); !found.empty())
+    throw DeviceError(found, json);
+}
+
+void Driver::setOption(const std::string &option, const std::string &value) const {
+  if (!emulated || !set)
+    throw DeviceError("option " + option + " belongs to the emulated device; " + name +
+                      " has no options");
+  check(set(option.c_str(), value.c_str()),
+        "the emulated device does not take " + option + " = \"" + value + "\"");
+}
+
+/// The text that a function of the emulated device writes to a buffer; empty without the function.
+static std::string textFrom(size_t (*function)(char *, size_t)) {
+  if (!function)
     return "";
   std::string text(4096, '\0');
   for (;;) {
-    size_t length = reports(text.data(), text.size());
+    size_t length = function(text.data(), text.size());
     if (length < text.size()) {
       text.resize(length);
       return text;
     }
     text.resize(length + 1);
   }
+}
+
+std::string Driver::takeReports() const { return textFrom(reports); }
+
+std::string Driver::findingsJson() const {
+  std::string json = textFrom(reportsJson);
+  return json.empty() ? "[]" : json;
 }
 
 bool Driver::cancel() const {

@@ -25,7 +25,10 @@ void translate(const std::exception_ptr &error, void *) {
   } catch (const rt::LaunchError &launch) {
     raise("LaunchError", launch.what());
   } catch (const rt::DeviceError &device) {
-    raise("DeviceError", device.what());
+    // The findings, one dict each, for programs; the text is for people.
+    nb::object exception = nb::module_::import_("girih.errors").attr("DeviceError")(device.what());
+    exception.attr("findings") = nb::module_::import_("json").attr("loads")(device.findings());
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
   } catch (const rt::Error &other) {
     raise("GirihError", other.what());
   }
@@ -51,6 +54,13 @@ NB_MODULE(_runtime, module) {
   module.def(
       "is_emulated", [] { return rt::Device::get().driver().isEmulated(); },
       "Whether the emulated device runs the kernels.");
+  module.def(
+      "set_option",
+      [](const std::string &option, const std::string &value) {
+        rt::Device::get().driver().setOption(option, value);
+      },
+      nb::arg("option"), nb::arg("value"),
+      "Sets an option of the emulated device for the launches that follow.");
   module.def(
       "multiprocessor_count", [] { return rt::Device::get().multiprocessorCount(); },
       "How many multiprocessors the device has.");

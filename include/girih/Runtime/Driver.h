@@ -53,8 +53,14 @@ public:
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
   std::string describe(cuda::CUresult result) const;
 
-  /// What the emulated device found since the last call; empty for a GPU.
-  std::string takeReports() const;
+  /// Throws DeviceError with what the emulated device found since the last call, if anything. Never
+  /// throws for a GPU.
+  void throwFindings() const;
+  /// Forgets what was found.
+  void dropFindings() const { takeReports(); }
+  /// Sets an option of the emulated device (girihEmulatorSetOption in CudaDriver.h lists them) for
+  /// the launches that follow. Throws DeviceError for a GPU and for unknown options and values.
+  void setOption(const std::string &option, const std::string &value) const;
   /// Asks the emulated device to stop what runs. False if the driver cannot do that.
   bool cancel() const;
 
@@ -90,8 +96,12 @@ private:
   Driver() = default;
   static std::unique_ptr<Driver> load(const std::string &library, std::string &reason);
   bool pickHopper(std::string &reason);
+  std::string takeReports() const;
+  std::string findingsJson() const;
 
   decltype(&cuda::girihEmulatorReports) reports = nullptr;
+  decltype(&cuda::girihEmulatorReportsJson) reportsJson = nullptr;
+  decltype(&cuda::girihEmulatorSetOption) set = nullptr;
   decltype(&cuda::girihEmulatorCancel) cancelLaunch = nullptr;
   cuda::CUdevice deviceHandle = 0;
   std::string name, announced;

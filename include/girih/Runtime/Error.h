@@ -31,7 +31,15 @@ class GIRIH_RUNTIME_API LaunchError : public Error {
 
 /// No device, or a device that stopped the kernel: the text holds the findings.
 class GIRIH_RUNTIME_API DeviceError : public Error {
-  using Error::Error;
+public:
+  explicit DeviceError(const std::string &message, std::string findings = "[]")
+      : Error(message), json(std::move(findings)) {}
+
+  /// What the emulated device found, as a JSON array of objects; "[]" for any other error.
+  const std::string &findings() const { return json; }
+
+private:
+  std::string json;
 };
 
 } // namespace girih::runtime

@@ -107,8 +107,28 @@ TEST_F(DriverTest, TheEnvironmentIsRead) {
 TEST_F(DriverTest, LongReportsArriveWhole) {
   auto driver = open(DeviceChoice::Emulated, "", GIRIH_FAKE_DRIVER);
   fake().reports = std::string(10000, 'x') + "end";
-  EXPECT_EQ(driver->takeReports(), std::string(10000, 'x') + "end");
-  EXPECT_EQ(driver->takeReports(), "");
+  fake().json = "[" + std::string(5000, ' ') + "]";
+  try {
+    driver->throwFindings();
+    FAIL() << "nothing was thrown";
+  } catch (const DeviceError &error) {
+    EXPECT_EQ(error.what(), std::string(10000, 'x') + "end");
+    EXPECT_EQ(error.findings(), fake().json);
+  }
+  EXPECT_NO_THROW(driver->throwFindings());
+}
+
+TEST_F(DriverTest, OptionsOfTheEmulatedDevice) {
+  auto driver = open(DeviceChoice::Emulated, "", GIRIH_FAKE_DRIVER);
+  driver->setOption("seed", "7");
+  EXPECT_THAT(fake().calls, testing::Contains("seed=7"));
+  EXPECT_EQ(
+      messageOf<DeviceError>([&] { driver->setOption("weather", "fine"); }),
+      "the emulated device does not take weather = \"fine\": CUDA_ERROR_INVALID_VALUE (text of "
+      "the error)");
+  driver = open(DeviceChoice::Cuda, GIRIH_FAKE_DRIVER, "");
+  EXPECT_EQ(messageOf<DeviceError>([&] { driver->setOption("seed", "7"); }),
+            "option seed belongs to the emulated device; Fake H200 has no options");
 }
 
 TEST_F(DriverTest, UnknownCodesAreNumbers) {

@@ -170,6 +170,20 @@ size_t girihEmulatorReports(char *text, size_t capacity) {
   return length;
 }
 
+size_t girihEmulatorReportsJson(char *text, size_t capacity) {
+  const std::string &json = fakeState().json;
+  if (json.size() < capacity)
+    std::memcpy(text, json.c_str(), json.size() + 1);
+  return json.size();
+}
+
+CUresult girihEmulatorSetOption(const char *name, const char *value) {
+  if (std::string(name) != "seed")
+    return CUDA_ERROR_INVALID_VALUE;
+  fakeState().calls.push_back(std::string("seed=") + value);
+  return CUDA_SUCCESS;
+}
+
 void girihEmulatorCancel() {
   called("girihEmulatorCancel");
   fakeState().notReady = 0;

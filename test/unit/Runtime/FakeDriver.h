@@ -38,7 +38,7 @@ struct FakeState {
   girih::cuda::CUresult queryResult = girih::cuda::CUDA_SUCCESS;
   girih::cuda::CUresult encodeResult = girih::cuda::CUDA_SUCCESS;
   int notReady = 0; ///< how often cuStreamQuery says "not ready" first; -1: until cancelled
-  std::string reports;
+  std::string reports, json = "[]";
   std::map<std::string, std::vector<size_t>> parameterSizes;
 
   // Records
