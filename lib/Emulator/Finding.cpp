@@ -117,6 +117,7 @@ const std::vector<FindingKind> &findingKinds() {
       {"mbarrier-arrivals", "arrivals at an mbarrier exceed or fall short of its count"},
       {"mbarrier-bytes", "transaction bytes of an mbarrier are over, or can no longer reach zero"},
       {"mbarrier-count", "an mbarrier is initialised with an impossible count"},
+      {"mbarrier-overrun", "a phase of an mbarrier completes before anybody waited for the one before"},
       {"mbarrier-reinit", "an mbarrier is initialised again while in use"},
       {"mbarrier-uninitialised", "an mbarrier is used before its initialisation"},
       {"misaligned", "an address is not a multiple of the access size"},

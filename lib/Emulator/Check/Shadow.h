@@ -112,7 +112,9 @@ private:
       }
       noteRead(cell, who);
     } else {
-      if (cell.write.clock && cell.write.agent != who.agent && seen.get(cell.write.agent) < cell.write.clock)
+      // Copies that signal one mbarrier share an agent, yet nothing orders them but the phases in between.
+      if (cell.write.clock && (cell.write.agent != who.agent || who.kind == AccessKind::TmaLoad) &&
+          seen.get(cell.write.agent) < cell.write.clock)
         report(Conflict{ConflictKind::WriteAfterWrite, address, bytes, cell.write});
       for (Epoch &reader : cell.reads) {
         if (reader.clock && reader.agent != who.agent && seen.get(reader.agent) < reader.clock)

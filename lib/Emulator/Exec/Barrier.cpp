@@ -201,6 +201,7 @@ Step mbarrierWait(Context &c, const Instr &in) {
     }
     if (complete) {
       done |= 1u << lane;
+      barrier->waited = barrier->phase;
       if (!acquiredCount || acquired[acquiredCount - 1] != &barrier->released)
         acquired[acquiredCount++] = &barrier->released;
     } else if (!blocker) {

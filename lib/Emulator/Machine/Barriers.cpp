@@ -175,7 +175,7 @@ void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_
   b = Mbarrier();
   b.address = offset;
   b.agent = agent;
-  b.phase = phase;
+  b.phase = b.waited = phase;
   b.expected = b.pending = count;
   b.initPc = c.pc;
   b.initWarp = static_cast<int16_t>(c.warp.index);
@@ -267,6 +267,12 @@ void Cluster::mbarrierMaybeComplete(Cta &target, Mbarrier &b) {
     b.tx = 0;
   }
   if (b.pending == 0 && b.tx == 0) {
+    if (checking() && b.phase > b.waited)
+      report("mbarrier-overrun",
+             "a phase of an mbarrier completes before anybody has waited for the phase before it, so a wait by parity misses both",
+             {site("completed it by arriving last", b.last.pc, b.last.rank, b.last.warp, b.last.lane),
+              site("initialised for " + std::to_string(b.expected) + " arrivals", b.initPc, target.rank, b.initWarp, -1)},
+             "is the count in mbarrier.init lower than the arrivals of one phase, or a wait missing?");
     ++b.phase;
     b.pending = b.expected;
     b.released.join(b.arriving);

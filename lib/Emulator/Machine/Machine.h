@@ -136,6 +136,7 @@ struct Mbarrier {
   uint32_t address = 0;
   AgentId agent = 0;
   uint32_t phase = 0; ///< completed phases
+  uint32_t waited = 0; ///< completed phases when somebody last waited with success
   int64_t expected = 0, pending = 0;
   int64_t tx = 0;
   Order arriving, released;
