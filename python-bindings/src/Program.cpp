@@ -154,7 +154,7 @@ void bindProgram(nb::module_ &module) {
                    "One dict per device kernel: name, block, cluster, registers, spill_bytes, "
                    "stack_bytes, shared_bytes.")
       .def_prop_ro(
-          "info", [](const rt::Program &program) { return kernels(program)[0]; },
+          "info", [](const rt::Program &program) { return nb::object(kernels(program)[0]); },
           "The dict of the first device kernel.");
 }
 

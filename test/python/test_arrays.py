@@ -28,7 +28,7 @@ NUMPY_DTYPES = [
 ]
 
 
-@pytest.mark.parametrize("numpy_dtype, dtype", NUMPY_DTYPES)
+@pytest.mark.parametrize(("numpy_dtype", "dtype"), NUMPY_DTYPES)
 def test_every_element_type_survives_the_device(numpy_dtype, dtype):
     x = np.array([[0, 1, 100], [3, 0, 7]]).astype(numpy_dtype)
     array = girih.asarray(x)
@@ -87,7 +87,9 @@ def test_transposes_share_memory():
     assert array.T.address == array.address
     np.testing.assert_array_equal(array.T.numpy(), x.T)
     np.testing.assert_array_equal(array.transpose([1, 0, 2]).numpy(), x.transpose(1, 0, 2))
-    with pytest.raises(ValueError, match=r"expected a permutation of 3 dimensions, found \(0, 0, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"expected a permutation of 3 dimensions, found \(0, 0, 1\)"
+    ):
         array.transpose([0, 0, 1])
 
 
@@ -210,7 +212,9 @@ def test_special_bf16_numbers():
 
 
 def test_bf16_arrays():
-    x = np.array([[1.0, 1.00390625], [1.01171875, -2.0]], np.float32)  # the second and third are ties
+    x = np.array(
+        [[1.0, 1.00390625], [1.01171875, -2.0]], np.float32
+    )  # the second and third are ties
     array = girih.asarray(x, dtype=girih.bf16)
     assert array.dtype is girih.bf16
     np.testing.assert_array_equal(array.numpy(), np.array([[1.0, 1.0], [1.015625, -2.0]]))
@@ -298,7 +302,9 @@ def test_the_producer_gets_its_memory_back():
 
 
 def test_dlpack_element_types_that_girih_lacks():
-    with pytest.raises(TypeError, match="no element type for DLPack code 5 with 64 bits and 1 lanes"):
+    with pytest.raises(
+        TypeError, match="no element type for DLPack code 5 with 64 bits and 1 lanes"
+    ):
         girih.from_dlpack(np.zeros(3, np.complex64))
 
 

@@ -173,7 +173,9 @@ def _shape(shape: int | tuple[int, ...]) -> list[int]:
 def _numpy_dtype(dtype: np.dtype) -> DType:
     if dtype.name not in _DTYPE_NAMES:
         names = ", ".join(sorted(_DTYPE_NAMES))
-        raise TypeError(f"girih has no element type for NumPy's {dtype.name}; expected one of {names}")
+        raise TypeError(
+            f"girih has no element type for NumPy's {dtype.name}; expected one of {names}"
+        )
     return dtypes.BY_NAME[_DTYPE_NAMES[dtype.name]]
 
 
@@ -203,7 +205,9 @@ def _packed_strides(x: np.ndarray) -> tuple[int, ...]:
     """Strides in elements of a dense copy that keeps the order of dimensions."""
     import numpy as np
 
-    return tuple(stride // x.itemsize for stride in np.empty_like(x, order="K", subok=False).strides)
+    return tuple(
+        stride // x.itemsize for stride in np.empty_like(x, order="K", subok=False).strides
+    )
 
 
 def _copy_to_device(x: np.ndarray, dtype: DType) -> Array:

@@ -1,0 +1,232 @@
+"""Packages written by hand: an ELF file that holds PTX and a manifest but no machine code.
+
+Only the emulated device can run them. They test the runtime without the compiler.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+
+# One CTA of 32 threads copies a box of 16 rows and 32 columns of f32 from one array to another by TMA.
+COPY_PTX = """
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry copy(.param .align 64 .b8 source[128], .param .align 64 .b8 target[128])
+.reqntid 32, 1, 1
+{
+  .shared .align 128 .b8 tile[2048];
+  .shared .align 8 .b64 full;
+  .reg .b64 %rd<5>;
+  .reg .b32 %r<9>;
+  .reg .pred %p<3>;
+
+  mov.b64 %rd1, source;
+  cvta.param.u64 %rd2, %rd1;
+  mov.b64 %rd3, target;
+  cvta.param.u64 %rd4, %rd3;
+  mov.u32 %r1, tile;
+  mov.u32 %r2, full;
+  mov.u32 %r3, %ctaid.x;
+  shl.b32 %r4, %r3, 5;
+  mov.u32 %r5, %ctaid.y;
+  shl.b32 %r6, %r5, 4;
+  mov.u32 %r7, %tid.x;
+  setp.ne.u32 %p1, %r7, 0;
+  @%p1 bra DONE;
+
+  .loc 1 3 1
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 2048;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+    [%r1], [%rd2, {%r4, %r6}], [%r2];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra WAIT;
+  .loc 1 4 2
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd4, {%r4, %r6}], [%r1];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+DONE:
+  ret;
+}
+.file 1 "copy"
+"""
+
+# Runs for about as long as its argument is large. It writes to memory, so that nobody takes it for a
+# loop that waits.
+SPIN_PTX = """
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry spin(.param .u32 rounds, .param .f32 unused)
+.reqntid 1, 1, 1
+{
+  .shared .align 4 .b8 round[4];
+  .reg .b32 %r<4>;
+  .reg .pred %p<2>;
+  ld.param.u32 %r1, [rounds];
+  mov.u32 %r2, 0;
+  mov.u32 %r3, round;
+LOOP:
+  add.u32 %r2, %r2, 1;
+  st.shared.u32 [%r3], %r2;
+  setp.lt.u32 %p1, %r2, %r1;
+  @%p1 bra LOOP;
+  ret;
+}
+"""
+
+
+def array(name: str, access: str, dtype: str = "f32", contiguous: int = 1) -> dict:
+    """A manifest's entry for a matrix."""
+    return {
+        "name": name,
+        "kind": "array",
+        "dtype": dtype,
+        "rank": 2,
+        "contiguous": contiguous,
+        "access": access,
+    }
+
+
+def manifest(
+    name: str, threads: int, parameters: list, kernel_parameters: list, plan: list
+) -> dict:
+    """A manifest of one kernel."""
+    kernel = {
+        "name": name,
+        "block": [threads, 1, 1],
+        "cluster": [1, 1, 1],
+        "dynamic_shared_bytes": 0,
+        "registers": 24,
+        "spill_bytes": 0,
+        "stack_bytes": 0,
+        "parameters": kernel_parameters,
+    }
+    return {
+        "schema": 1,
+        "name": name,
+        "arch": "sm_90a",
+        "parameters": parameters,
+        "kernels": [kernel],
+        "plan": plan,
+    }
+
+
+def tensor_map(index: int) -> dict:
+    return {
+        "op": "tensor_map",
+        "array": index,
+        "dtype": "f32",
+        "box": [16, 32],
+        "order": [1, 0],
+        "swizzle": 128,
+    }
+
+
+COPY_MANIFEST = manifest(
+    "copy",
+    32,
+    [array("a", "in"), array("b", "out")],
+    [{"kind": "tensor_map"}, {"kind": "tensor_map"}],
+    [
+        {"op": "dim", "array": 0, "dim": 0},
+        {"op": "dim", "array": 1, "dim": 0},
+        {"op": "eq", "args": [0, 1]},
+        {
+            "op": "require",
+            "cond": 2,
+            "message": "a has M = {0}, b has M = {1}: dimensions named M must agree",
+            "args": [0, 1],
+        },
+        tensor_map(0),
+        tensor_map(1),
+        {"op": "dim", "array": 0, "dim": 1},
+        {"op": "constant", "value": 16},
+        {"op": "constant", "value": 32},
+        {"op": "constant", "value": 1},
+        {"op": "ceildiv", "args": [6, 8]},
+        {"op": "ceildiv", "args": [0, 7]},
+        {"op": "launch", "kernel": 0, "grid": [10, 11, 9], "args": [4, 5]},
+    ],
+)
+
+SPIN_MANIFEST = manifest(
+    "spin",
+    1,
+    [
+        {"name": "rounds", "kind": "scalar", "dtype": "u32"},
+        {"name": "unused", "kind": "scalar", "dtype": "f32"},
+    ],
+    [{"kind": "scalar", "dtype": "u32"}, {"kind": "scalar", "dtype": "f32"}],
+    [
+        {"op": "scalar", "parameter": 0},
+        {"op": "constant", "value": 1},
+        {"op": "scalar", "parameter": 1},
+        {"op": "launch", "kernel": 0, "grid": [1, 1, 1], "args": [0, 2]},
+    ],
+)
+
+# Location 1 is line 3 of copy, number 2 a call of line 2 of store in line 4 of copy.
+COPY_LOCATIONS = {
+    "version": 1,
+    "functions": [
+        {"name": "copy", "file": "", "line": 0},
+        {"name": "store", "file": "", "line": 0},
+    ],
+    "locations": [[[0, 3, 4]], [[1, 2, 8], [0, 4, 4]]],
+}
+
+
+def image(ptx: str, contents: dict, locations: dict | None = None) -> bytes:
+    """A 64-bit little-endian ELF file with the sections that the emulated device reads.
+
+    Fields in the order of the System V gABI, chapters "ELF Header" and "Sections".
+    """
+    sections = {
+        ".girih.ptx": ptx.encode(),
+        ".girih.manifest": json.dumps(contents).encode(),
+    }
+    if locations is not None:
+        sections[".girih.loc"] = json.dumps(locations).encode()
+    names = b"\0" + b"".join(name.encode() + b"\0" for name in [*sections, ".shstrtab"])
+    body = b""
+    headers = [bytes(64)]
+    kinds = [*((name, data, 1) for name, data in sections.items()), (".shstrtab", names, 3)]
+    for name, data, kind in kinds:
+        header = struct.pack(
+            "<IIQQQQIIQQ",
+            names.index(name.encode() + b"\0"),
+            kind,  # SHT_PROGBITS or SHT_STRTAB
+            0,
+            0,
+            64 + len(body),
+            len(data),
+            0,
+            0,
+            1,
+            0,
+        )
+        headers.append(header)
+        body += data
+    elf = struct.pack(
+        "<16sHHIQQQIHHHHHH",
+        b"\x7fELF\x02\x01\x01",
+        2,
+        190,  # ET_EXEC, EM_CUDA
+        1,
+        0,
+        0,
+        64 + len(body),
+        0,
+        64,
+        0,
+        0,
+        64,
+        len(headers),
+        len(headers) - 1,
+    )
+    return elf + body + b"".join(headers)
