@@ -98,8 +98,23 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
 
 void LayoutAttr::print(AsmPrinter &printer) const { printer << "<" << getLayout().str() << ">"; }
 
-int64_t LayoutAttr::getWarpgroups() const { return getLayout().size(Dim::Warpgroup); }
-int64_t LayoutAttr::getElementsPerThread() const { return getLayout().size(Dim::Register); }
+LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                         function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != 2 || llvm::any_of(shape, ShapedType::isDynamic))
+    return emitError() << "expected a tile of two static dimensions";
+  for (Dim dim : getLayout().inDims())
+    if (dim == Dim::Offset || dim == Dim::Row || dim == Dim::Col)
+      return emitError() << "expected the layout of a tile to map 'register', 'lane', 'warp' and "
+                            "'warpgroup', found '"
+                         << StringRef(girih::nameOf(dim)) << "'";
+  if (std::optional<std::string> error = getLayout().tileError(static_cast<int32_t>(shape[0]),
+                                                               static_cast<int32_t>(shape[1])))
+    return emitError() << "expected a layout of the whole tile: " << *error;
+  return success();
+}
+
+int64_t LayoutAttr::getWarpgroups() const { return getLayout().inSize(Dim::Warpgroup); }
+int64_t LayoutAttr::getElementsPerThread() const { return getLayout().inSize(Dim::Register); }
 
 bool girih::wg::isTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);

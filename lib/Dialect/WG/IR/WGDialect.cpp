@@ -14,7 +14,24 @@ using namespace girih::wg;
 #include "girih/Dialect/WG/IR/WGEnums.cpp.inc"
 #include "girih/Dialect/WG/IR/WGOpInterfaces.cpp.inc"
 
+namespace {
+
+/// Layouts are long, so they are written once, as #layout, #layout1, ...
+struct Aliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attribute, llvm::raw_ostream &os) const override {
+    if (!isa<LayoutAttr>(attribute))
+      return AliasResult::NoAlias;
+    os << "layout";
+    return AliasResult::FinalAlias;
+  }
+};
+
+} // namespace
+
 void WGDialect::initialize() {
+  addInterfaces<Aliases>();
   registerTypes();
   registerAttributes();
   addOperations<

@@ -7,12 +7,13 @@
 include "girih/Dialect/WG/IR/WGDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
 
-def WG_LayoutAttr : AttrDef<WG_Dialect, "Layout"> {
+def WG_LayoutAttr : AttrDef<WG_Dialect, "Layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "layout";
   let summary = "which element of a tile sits in which register, lane, warp and warpgroup";
   let description = [{
-    The encoding of a tile's tensor type: a `girih::Layout` in its written form (docs/Layout.md has the grammar), a
+    The encoding of a tile's tensor type, every element of which sits in some register: a `girih::Layout` in its written form (docs/Layout.md has the grammar), a
     linear map over GF(2) on an atom, then repeats of any extent. The accumulator of two warpgroups for 128x24:
 
     ```mlir
