@@ -47,7 +47,7 @@ enum class ConflictKind : uint8_t { Uninitialised, ReadAfterWrite, WriteAfterWri
 struct Conflict {
   ConflictKind kind;
   uint32_t address; ///< of the first byte
-  uint32_t bytes;
+  uint32_t bytes; ///< of the access from there on, at most to the end of its 16
   Epoch other; ///< not for Uninitialised
 };
 
@@ -88,7 +88,7 @@ private:
         if (!cell.split)
           splitCell(cell);
         for (uint32_t a = address; a < next; ++a)
-          touch<isWrite>((*cell.split)[a & 15], a, 1, who, report);
+          touch<isWrite>((*cell.split)[a & 15], a, next - a, who, report);
         if (isWrite && next - address == 16)
           mergeCell(cell);
       }

@@ -326,7 +326,7 @@ void buildTestp(Decoder &d, int) {
   d.out.exec = testp32;
 }
 
-// Only round to nearest even is modelled for arithmetic; other roundings are refused by having no form.
+// Round to nearest even; the directed roundings are in Rounded.cpp.
 const Form forms[] = {
     {"add", "rn? ftz? sat? f32", buildBinary<Add>},
     {"sub", "rn? ftz? sat? f32", buildBinary<Sub>},

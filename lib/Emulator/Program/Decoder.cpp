@@ -102,7 +102,7 @@ const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOp
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const Form *>> result;
     for (std::span<const Form> family :
-         {arithmeticForms(), floatForms(), logicForms(), conversionForms(), moveForms(), memoryForms(), controlForms(),
+         {arithmeticForms(), floatForms(), roundedForms(), logicForms(), conversionForms(), moveForms(), memoryForms(), controlForms(),
           warpForms(), barrierForms(), asyncForms(), wgmmaForms(), matrixForms()})
       for (const Form &form : family)
         result[form.opcode].push_back(&form);

@@ -29,6 +29,7 @@ struct Form {
 
 std::span<const Form> arithmeticForms();
 std::span<const Form> floatForms();
+std::span<const Form> roundedForms();
 std::span<const Form> logicForms();
 std::span<const Form> conversionForms();
 std::span<const Form> moveForms();

@@ -1,0 +1,96 @@
+// Floating-point arithmetic with a directed rounding (.rz, .rm, .rp; PTX ISA 9.0, 9.7.3): the host's own rounding mode
+// does the work. This file is built with -frounding-math, so that nothing moves across the change of mode.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Exec/Lanes.h"
+
+#include <cfenv>
+#include <cmath>
+
+namespace girih::emu {
+
+namespace {
+
+using ptx::Type;
+
+enum Operation { Add, Sub, Mul, Div, Fma, Rcp, Sqrt };
+
+float flush(float v) {
+  uint32_t bits = std::bit_cast<uint32_t>(v);
+  return std::bit_cast<float>((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
+}
+double flush(double v) { return v; }
+
+template <typename T> Step rounded(Context &c, const Instr &in) {
+  const T *a = c.src<T>(in.s[0]);
+  const T *b = in.s[1] == kNone ? a : c.src<T>(in.s[1]);
+  const T *e = in.s[2] == kNone ? a : c.src<T>(in.s[2]);
+  const bool ftz = in.bytes & 1, sat = in.bytes & 2;
+  constexpr int modes[] = {FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+  T t[32];
+  const int before = std::fegetround();
+  std::fesetround(modes[in.count]);
+  for (unsigned i = 0; i < 32; ++i) {
+    T x = a[i], y = b[i], z = e[i];
+    if (ftz) {
+      x = flush(x);
+      y = flush(y);
+      z = flush(z);
+    }
+    switch (in.sub) {
+    case Add:
+      x = x + y;
+      break;
+    case Sub:
+      x = x - y;
+      break;
+    case Mul:
+      x = x * y;
+      break;
+    case Div:
+      x = x / y;
+      break;
+    case Fma:
+      x = std::fma(x, y, z);
+      break;
+    case Rcp:
+      x = T(1) / x;
+      break;
+    default:
+      x = std::sqrt(x);
+    }
+    if (ftz)
+      x = flush(x);
+    t[i] = sat ? (x > 0 ? (x < 1 ? x : T(1)) : T(0)) : x;
+  }
+  std::fesetround(before);
+  storeLanes(c, in.d[0], t);
+  return Step::Next;
+}
+
+void build(Decoder &d, int operation) {
+  unsigned sources = operation == Fma ? 3 : operation >= Rcp ? 1 : 2;
+  simpleOperands(d, sources, d.bytes());
+  d.out.sub = static_cast<uint8_t>(operation);
+  d.out.count = static_cast<uint8_t>(d.which({"rz", "rm", "rp"}));
+  d.out.bytes = static_cast<uint8_t>((d.has("ftz") ? 1 : 0) | (d.has("sat") ? 2 : 0));
+  d.out.exec = d.type() == Type::F64 ? ExecFn(rounded<double>) : ExecFn(rounded<float>);
+}
+
+const Form forms[] = {
+    {"add", "rz|rm|rp ftz? sat? f32|f64", build, Add},
+    {"sub", "rz|rm|rp ftz? sat? f32|f64", build, Sub},
+    {"mul", "rz|rm|rp ftz? sat? f32|f64", build, Mul},
+    {"div", "rz|rm|rp ftz? f32|f64", build, Div},
+    {"fma", "rz|rm|rp ftz? sat? f32|f64", build, Fma},
+    {"mad", "rz|rm|rp ftz? sat? f32|f64", build, Fma},
+    {"rcp", "rz|rm|rp ftz? f32|f64", build, Rcp},
+    {"sqrt", "rz|rm|rp ftz? f32|f64", build, Sqrt},
+};
+
+} // namespace
+
+std::span<const Form> roundedForms() { return forms; }
+
+} // namespace girih::emu
