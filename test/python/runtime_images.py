@@ -7,53 +7,12 @@ from __future__ import annotations
 
 import json
 import struct
+from pathlib import Path
 
-# One CTA of 32 threads copies a box of 16 rows and 32 columns of f32 from one array to another by TMA.
-COPY_PTX = """
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry copy(.param .align 64 .b8 source[128], .param .align 64 .b8 target[128])
-.reqntid 32, 1, 1
-{
-  .shared .align 128 .b8 tile[2048];
-  .shared .align 8 .b64 full;
-  .reg .b64 %rd<5>;
-  .reg .b32 %r<9>;
-  .reg .pred %p<3>;
-
-  mov.b64 %rd1, source;
-  cvta.param.u64 %rd2, %rd1;
-  mov.b64 %rd3, target;
-  cvta.param.u64 %rd4, %rd3;
-  mov.u32 %r1, tile;
-  mov.u32 %r2, full;
-  mov.u32 %r3, %ctaid.x;
-  shl.b32 %r4, %r3, 5;
-  mov.u32 %r5, %ctaid.y;
-  shl.b32 %r6, %r5, 4;
-  mov.u32 %r7, %tid.x;
-  setp.ne.u32 %p1, %r7, 0;
-  @%p1 bra DONE;
-
-  .loc 1 3 1
-  mbarrier.init.shared::cta.b64 [%r2], 1;
-  fence.mbarrier_init.release.cluster;
-  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 2048;
-  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
-    [%r1], [%rd2, {%r4, %r6}], [%r2];
-WAIT:
-  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
-  @!%p2 bra WAIT;
-  .loc 1 4 2
-  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd4, {%r4, %r6}], [%r1];
-  cp.async.bulk.commit_group;
-  cp.async.bulk.wait_group 0;
-DONE:
-  ret;
-}
-.file 1 "copy"
-"""
+# A TMA copy, which the C++ tests of the runtime use, too.
+_INPUTS = Path(__file__).parents[1] / "unit" / "Runtime" / "Inputs"
+COPY_PTX = (_INPUTS / "copy.ptx").read_text()
+COPY_MANIFEST = json.loads((_INPUTS / "copy.json").read_text())
 
 # Runs for about as long as its argument is large. It writes to memory, so that nobody takes it for a
 # loop that waits.
@@ -115,44 +74,6 @@ def manifest(
         "plan": plan,
     }
 
-
-def tensor_map(index: int) -> dict:
-    return {
-        "op": "tensor_map",
-        "array": index,
-        "dtype": "f32",
-        "box": [16, 32],
-        "order": [1, 0],
-        "swizzle": 128,
-    }
-
-
-COPY_MANIFEST = manifest(
-    "copy",
-    32,
-    [array("a", "in"), array("b", "out")],
-    [{"kind": "tensor_map"}, {"kind": "tensor_map"}],
-    [
-        {"op": "dim", "array": 0, "dim": 0},
-        {"op": "dim", "array": 1, "dim": 0},
-        {"op": "eq", "args": [0, 1]},
-        {
-            "op": "require",
-            "cond": 2,
-            "message": "a has M = {0}, b has M = {1}: dimensions named M must agree",
-            "args": [0, 1],
-        },
-        tensor_map(0),
-        tensor_map(1),
-        {"op": "dim", "array": 0, "dim": 1},
-        {"op": "constant", "value": 16},
-        {"op": "constant", "value": 32},
-        {"op": "constant", "value": 1},
-        {"op": "ceildiv", "args": [6, 8]},
-        {"op": "ceildiv", "args": [0, 7]},
-        {"op": "launch", "kernel": 0, "grid": [10, 11, 9], "args": [4, 5]},
-    ],
-)
 
 SPIN_MANIFEST = manifest(
     "spin",
