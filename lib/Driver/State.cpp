@@ -224,6 +224,9 @@ void State::fail(CUresult code, const std::string &text, const std::string &json
 
 void State::addReport(const std::string &text) {
   std::lock_guard lock(mutex);
+  // The findings of a launch whose text has been taken do not belong to this.
+  if (reportText.empty())
+    reportJson = "[]";
   reportText += (reportText.empty() ? "" : "\n\n") + text;
 }
 

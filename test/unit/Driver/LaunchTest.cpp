@@ -191,6 +191,9 @@ TEST_F(LaunchTest, AFindingFailsTheContextUntilItIsTaken) {
 
   ASSERT_OK(add(function, a, a, c, 100));
   EXPECT_OK(CALL(cuStreamSynchronize)(nullptr)) << "usable once the text was taken";
+  EXPECT_EQ(CALL(cuModuleLoadData)(&module, "no image"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(CALL(girihEmulatorReportsJson)(nullptr, 0), 2u)
+      << "the findings are not this error's: []";
 }
 
 TEST_F(LaunchTest, TheSameSeedFindsTheSame) {
