@@ -1,8 +1,10 @@
 // girih-opt: reads MLIR, runs passes, prints MLIR. The tool with which passes are tried out and tested.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "PrintEffects.h"
 #include "girih/Dialect/Plan/IR/Plan.h"
 #include "girih/Dialect/WG/IR/WG.h"
+#include "girih/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -32,6 +34,8 @@ int main(int argc, char **argv) {
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::NVVM::NVVMDialect,
                   mlir::scf::SCFDialect>();
   mlir::registerTransformsPasses();
+  girih::registerPassesAndPipelines();
+  girih::registerPrintEffects();
   printLocationsByDefault();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "girih-opt: runs passes over girih's dialects\n", registry));

@@ -1,0 +1,65 @@
+// Passes that end the wg phase.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_CONVERSION_WGTONVVM_PASSES_TD
+#define GIRIH_CONVERSION_WGTONVVM_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertWGToNVVM : Pass<"convert-wg-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn wg ops, tiles and kernels into one thread's instructions";
+  let description = [{
+    A buffer becomes its address in shared memory (i32), a barrier too; a view a pointer to the tensor map among the
+    kernel's parameters; a tile, pending or not, a struct of the 32-bit registers that one thread holds. Arithmetic on
+    tiles becomes arithmetic on registers. A kernel becomes an llvm.func with `nvvm.reqntid`, `nvvm.minctasm = 1`
+    (without which ptxas ignores setmaxnreg) and tensor maps by value as grid constants (without which LLVM copies them
+    to local memory).
+
+    ```mlir
+    %d = wg.mma %a, %b, %acc accumulate(%w) : ...
+    %t = wg.wait %d in_flight(0) : !wg.pending<tensor<128x256xf32, #acc>> -> tensor<128x256xf32, #acc>
+    // becomes
+    %0 = llvm.inline_asm has_side_effects "wgmma.fence...; wgmma.mma_async...; wgmma.commit_group...;", "=f,...,0,...,l,l,b"
+    %1 = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,...,0,..."
+    ```
+
+    A wait takes and returns every register that an instruction in flight may write or read, so nothing that uses them
+    moves above it. An asm block is ordered (side effects, memory clobber) and is marked convergent after translation.
+
+    What one thread does for a role is done by the lane that `elect.sync` names, asked once at the role's start.
+
+    Preconditions: the other wg passes have run; offsets are set. Does not preserve any wg op or type: none is left
+    inside kernels, and the pass fails where one is.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
+def ConvertScalars : Pass<"convert-scalars-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn the arith, math, cf and gpu ops of kernels into llvm and nvvm ops";
+  let description = [{
+    Upstream's patterns, put together for what is left of a kernel after `convert-wg-to-nvvm` and `convert-scf-to-cf`: an
+    index is 32 bits wide, functions of math become libdevice calls.
+
+    ```mlir
+    %b = gpu.block_id x
+    %i = arith.index_cast %b : index to i32
+    %n = arith.muli %i, %c128 : i32
+    // becomes
+    %b = nvvm.read.ptx.sreg.ctaid.x : i32
+    %n = llvm.mul %b, %c128 : i32
+    ```
+
+    Preconditions: `convert-wg-to-nvvm` has run, and no structured control flow is left.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def VerifyNVVMPhase : Pass<"verify-nvvm-phase", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Check that a gpu.module holds llvm and nvvm ops only";
+  let description = [{
+    The end of the nvvm phase: the first op of another dialect is an error at its location. Changes nothing.
+  }];
+}
+
+#endif // GIRIH_CONVERSION_WGTONVVM_PASSES_TD

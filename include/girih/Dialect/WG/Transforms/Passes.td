@@ -1,0 +1,184 @@
+// Passes over the wg dialect, in the order in which the pipeline runs them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_DIALECT_WG_TRANSFORMS_PASSES_TD
+#define GIRIH_DIALECT_WG_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CheckProtocol : Pass<"wg-check-protocol", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Report uses of rings and pending tiles that would race or wait for ever";
+  let description = [{
+    Looks at every kernel as its author wrote it, before loops are expanded, so that a report names the user's line. It
+    changes nothing. Found are:
+
+    - a slot freed while a wgmma that reads it may still run: no `wg.wait` between the two retires it;
+    - a ring that is waited for and never filled, or filled and never drained: the kernel would hang;
+    - a slot of a ring used after it was freed, or of a store ring written again after its store was issued;
+    - register budgets of roles, idle warps included, that add up to more than the launch allots.
+
+    ```mlir
+    %s:2 = wg.get %ring[%q] : ...
+    %d = wg.mma %s#0, %s#1, %acc : ...
+    wg.free %ring[%q]   // error: slot of %ring freed while the wgmma at gemm.py:20:8 may still read it;
+                        // expected wg.wait in_flight(0) before, or lag=1
+    ```
+
+    Preconditions: none beyond the verifiers. Preserves everything.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect"];
+}
+
+def ChooseStages : Pass<"wg-choose-stages", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Give every ring without `stages` the most that fits, at most four";
+  let description = [{
+    Shared memory that store rings, buffers, barriers and rings with a number of their own leave is shared out: all open
+    rings of a kernel get the same number of stages, the largest of 4, 3, 2, 1 that fits. If not even one fits, one is
+    chosen and `wg-allocate-shared` reports what does not fit.
+
+    ```mlir
+    %r = wg.ring : !wg.ring<[!wg.buffer<128x64xbf16, swizzle = 128>]>
+    // becomes
+    %r = wg.ring {stages = 4 : i32} : !wg.ring<[!wg.buffer<128x64xbf16, swizzle = 128>]>
+    ```
+
+    Preconditions: none. Rings that have `stages` keep it.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect"];
+}
+
+def ExpandRingLoops : Pass<"wg-expand-ring-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn wg.fill and wg.drain into loops with waits and releases in the open";
+  let description = [{
+    ```mlir
+    %q1, %r = wg.drain %ring[%q0] count(%n) lag(1) as (%k, %sa, %sb) iter_args(%acc = %acc0) -> (!wg.pending<...>) {
+      %d = wg.mma %sa, %sb, %acc : ...
+      wg.yield %d
+    }
+    // becomes
+    %l:3 = scf.for %k = %c0 to %n step %c1 iter_args(%q = %q0, %p = %q0, %acc = %acc0) {
+      %s:2 = wg.get %ring[%q]
+      %d = wg.mma %s#0, %s#1, %acc : ...
+      %w = wg.wait %d in_flight(1)       // the group of the iteration before has ended,
+      %old = arith.cmpi sge, %k, %c1
+      scf.if %old { wg.free %ring[%p] }  // so its slot goes back
+      %next = wg.advance %ring[%q]
+      scf.yield %next, %q, %w
+    }
+    %r = wg.wait %l#2 in_flight(0)
+    %some = arith.cmpi sge, %n, %c1
+    scf.if %some { wg.free %ring[%l#1] } // the last `lag` slots
+    ```
+
+    The wait covers every pending tile that the loop carries; a loop that carries none frees at once. The loops are
+    marked as not to be unrolled or peeled: a peeled first k step doubles the code for nothing, since wgmma has a
+    predicate for it.
+
+    Preconditions: none. Does not preserve the structured form, which `wg-check-protocol` reads.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerRings : Pass<"wg-lower-rings", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn rings and store rings into buffers, mbarriers, and cursors of index and parity";
+  let description = [{
+    A ring of S stages becomes one array of S slots per buffer and two arrays of S mbarriers, full and empty, set up at
+    the kernel's entry. Everything that must agree is computed once, in `RingProtocol`: how many arrive at each barrier,
+    how many bytes a slot's copies bring, which fences its writers and readers need.
+
+    ```mlir
+    %s = wg.acquire %ring[%c]
+    wg.tma_load %A[%i, %j] to %s
+    wg.publish %ring[%c]
+    %n = wg.advance %ring[%c]
+    // becomes, with the cursor as %i (index) and %p (parity)
+    wg.barrier_wait %empty[%i] parity(%p)
+    wg.barrier_expect %full[%i] bytes(16384)
+    %s = wg.slot %buffers[%i]
+    wg.tma_load %A[%i, %j] to %s barrier(%full[%i])
+    %i1 = arith.addi %i, %c1
+    %wrap = arith.cmpi eq, %i1, %c4
+    %in = arith.select %wrap, %c0, %i1
+    %flip = arith.extui %wrap
+    %pn = arith.xori %p, %flip
+    ```
+
+    A cursor starts at index 0, with parity 0 for a consumer and 1 for a producer (the phase before the first counts as
+    complete), and is carried as two i32 through every loop and branch.
+
+    | writer | reader | before the full barrier's arrival | before the empty barrier's arrival |
+    |---|---|---|---|
+    | TMA | any | nothing: the copy completes the phase itself | nothing |
+    | generic | generic | nothing: the arrival releases | nothing |
+    | generic | wgmma, TMA store | `fence.proxy.async` by every writer | nothing |
+
+    A generic read followed by a TMA write into the freed slot carries no fence: the arrival orders them, as every
+    production kernel assumes.
+
+    Preconditions: `wg-expand-ring-loops` and `wg-choose-stages` have run; each ring is allocated in the kernel's entry
+    block, filled by one role. Does not preserve rings, store rings and cursors: none is left.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
+def AllocateShared : Pass<"wg-allocate-shared", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Give every buffer and barrier its offset in shared memory";
+  let description = [{
+    Offsets are handed out by falling alignment: swizzled buffers start on their pattern (1024 bytes for the 128-byte
+    swizzle), barriers come last. The kernel's `wg.shared_bytes` says how much dynamic shared memory a launch needs.
+
+    ```mlir
+    %a = wg.alloc_buffer {count = 4 : i32} : !wg.buffer<128x64xbf16, swizzle = 128>
+    %b = wg.alloc_barrier : !wg.barrier<4>
+    // becomes
+    %a = wg.alloc_buffer {count = 4 : i32, offset = 0 : i32} : !wg.buffer<128x64xbf16, swizzle = 128>
+    %b = wg.alloc_barrier {offset = 65536 : i32} : !wg.barrier<4>
+    ```
+
+    Too much is an error at the kernel that lists every allocation with its bytes and says what to reduce.
+    Preconditions: `wg-lower-rings` has run.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect"];
+}
+
+def LowerRoles : Pass<"wg-lower-roles", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn wg.specialize into warpgroups that branch to their role";
+  let description = [{
+    Roles take whole aligned warpgroups in the order in which they stand; the CTA's size is what they add up to. The
+    warp's index is broadcast by `shfl.sync.idx`, so that everything computed from it stays in uniform registers. Before
+    the branch, one thread initialises the barriers, a fence makes them visible to the asynchronous proxy, and the CTA
+    meets; the tensor maps are prefetched.
+
+    ```mlir
+    wg.specialize {
+      wg.role @load warps(1) registers(40) { ... }
+      wg.role @multiply warpgroups(2) registers(232) { ... }
+    }
+    // becomes
+    %warp = wg.warp_index
+    %group = arith.shrui %warp, %c2
+    %0 = arith.cmpi ult, %group, %c1
+    scf.if %0 {
+      wg.set_registers 40             // every warp of the warpgroup, the idle ones too
+      %first = arith.cmpi eq, %warp, %c0
+      scf.if %first {
+        %e = wg.elect                 // one lane issues for the whole role
+        scf.if %e { ... }
+      }
+    } else {
+      wg.set_registers 232
+      ...
+    }
+    ```
+
+    A role of one warp whose ops are all issued by one thread runs in its elected lane alone. In other roles the op
+    that needs one thread finds the elected lane, determined once at the role's start.
+
+    Preconditions: `wg-lower-rings` has run. Does not preserve `wg.specialize`, `wg.role`, `wg.warpgroup_index`.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect"];
+}
+
+#endif // GIRIH_DIALECT_WG_TRANSFORMS_PASSES_TD

@@ -1,0 +1,161 @@
+// mbarriers, named barriers, fences and register budgets.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+
+#include "girih/Conversion/WGToNVVM/InlineAsm.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+namespace {
+
+/// Address of barrier `index` of an array: 8 bytes each (PTX ISA 9.0, 9.7.13.16.2 "Size and
+/// alignment of mbarrier object").
+Value barrierAddress(OpBuilder &builder, Location loc, Value barriers, Value index) {
+  Value distance = LLVM::ShlOp::create(builder, loc, index, i32Constant(builder, loc, 3));
+  return LLVM::AddOp::create(builder, loc, barriers, distance);
+}
+
+struct InitPattern : StatePattern<BarrierInitOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(BarrierInitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    for (int64_t i = 0; i < op.getBarrier().getType().getCount(); ++i) {
+      InlineAsm text;
+      std::string address = text.input(plus(rewriter, op.getLoc(), adaptor.getBarrier(), 8 * i));
+      text.line("mbarrier.init.shared::cta.b64 [" + address + "], " + llvm::utostr(op.getCount()) +
+                ";");
+      text.emit(rewriter, op.getLoc());
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Ops that are one line without operands.
+template <typename Op> struct PlainPattern : OpConversionPattern<Op> {
+  PlainPattern(const TypeConverter &converter, MLIRContext *context, StringRef text)
+      : OpConversionPattern<Op>(converter, context), text(text) {}
+  StringRef text;
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    InlineAsm().line(text.str()).emit(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct WaitPattern : StatePattern<BarrierWaitOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(BarrierWaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    InlineAsm text;
+    std::string address =
+        text.input(barrierAddress(rewriter, loc, adaptor.getBarrier(), adaptor.getIndex()));
+    std::string parity = text.input(adaptor.getParity());
+    // try_wait suspends the thread for a while, and may return without the phase (9.7.13.16.16):
+    // hence the loop. A label must differ wherever LLVM places a copy of the block.
+    text.line("{");
+    text.line(".reg .pred done;");
+    text.line("again_${:uid}:");
+    text.line("mbarrier.try_wait.parity.shared::cta.b64 done, [" + address + "], " + parity + ";");
+    text.line("@!done bra again_${:uid};");
+    text.line("}");
+    text.emit(rewriter, loc);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ArrivePattern : StatePattern<BarrierArriveOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(BarrierArriveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    InlineAsm text;
+    std::string address =
+        text.input(barrierAddress(rewriter, op.getLoc(), adaptor.getBarrier(), adaptor.getIndex()));
+    text.line("mbarrier.arrive.shared::cta.b64 _, [" + address + "];");
+    text.emit(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+template <typename Op> struct ExpectPattern : OpConversionPattern<Op> {
+  ExpectPattern(const TypeConverter &converter, MLIRContext *context, StringRef instruction,
+                StringRef sink)
+      : OpConversionPattern<Op>(converter, context), instruction(instruction), sink(sink) {}
+  StringRef instruction, sink;
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    InlineAsm text;
+    std::string address =
+        text.input(barrierAddress(rewriter, op.getLoc(), adaptor.getBarrier(), adaptor.getIndex()));
+    text.line((instruction + " " + sink + "[" + address + "], " + llvm::utostr(op.getBytes()) + ";")
+                  .str());
+    text.emit(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct NamedSyncPattern : StatePattern<NamedBarrierSyncOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(NamedBarrierSyncOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value threads = i32Constant(rewriter, op.getLoc(), op.getThreads());
+    NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange(), adaptor.getId(), threads,
+                            NVVM::BarrierReductionAttr(), Value());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct NamedArrivePattern : StatePattern<NamedBarrierArriveOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(NamedBarrierArriveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value threads = i32Constant(rewriter, op.getLoc(), op.getThreads());
+    rewriter.replaceOpWithNewOp<NVVM::BarrierArriveOp>(op, adaptor.getId(), threads);
+    return success();
+  }
+};
+
+struct SetRegistersPattern : StatePattern<SetRegistersOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(SetRegistersOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!state.features.hasSetMaxRegisters())
+      return op.emitOpError("needs setmaxnreg, which ")
+             << state.features.chip() << " does not have; leave registers out";
+    bool more = op.getChange() == RegisterChange::Increase;
+    rewriter.replaceOpWithNewOp<NVVM::SetMaxRegisterOp>(
+        op, op.getRegisters(),
+        more ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateBarrierPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                             const ConversionState &state) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<InitPattern, WaitPattern, ArrivePattern, NamedSyncPattern, NamedArrivePattern,
+               SetRegistersPattern>(converter, context, state);
+  patterns.add<PlainPattern<BarrierInitFenceOp>>(converter, context,
+                                                 "fence.mbarrier_init.release.cluster;");
+  patterns.add<PlainPattern<FenceProxyAsyncOp>>(converter, context,
+                                                "fence.proxy.async.shared::cta;");
+  patterns.add<ExpectPattern<BarrierExpectOp>>(converter, context,
+                                               "mbarrier.arrive.expect_tx.shared::cta.b64", "_, ");
+  patterns.add<ExpectPattern<BarrierExpectOnlyOp>>(
+      converter, context, "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "");
+}
+
+} // namespace girih::wg

@@ -1,0 +1,161 @@
+// Tiles between registers and shared memory: girih::Layout chooses the instruction and says how its
+// addresses are made. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+
+#include "girih/Conversion/WGToNVVM/InlineAsm.h"
+#include "girih/Conversion/WGToNVVM/Registers.h"
+#include "girih/Layout/Access.h"
+#include "girih/Layout/Shared.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+namespace {
+
+/// How a tile moves, whichever the direction.
+struct LocalAccess {
+  AddressPlan addresses;
+  int64_t registers; ///< 32-bit registers per instruction
+  bool matrix, trans;
+};
+
+/// The cheaper of stmatrix/ldmatrix and plain vectors, in wavefronts; stmatrix if they cost the
+/// same, since it needs fewer addresses.
+FailureOr<LocalAccess> planAccess(Operation *op, RankedTensorType tile, BufferType buffer,
+                                  bool hasMatrix) {
+  int32_t bytes = static_cast<int32_t>(buffer.getElementBits() / 8);
+  std::optional<Swizzle> swizzle = swizzleOfSpan(static_cast<int32_t>(buffer.getSwizzle()));
+  Result<Layout> shared = sharedBuffer(static_cast<int32_t>(buffer.getShape()[0]),
+                                       static_cast<int32_t>(buffer.getShape()[1]), bytes, *swizzle,
+                                       buffer.isRowMajor() ? Dim::Col : Dim::Row);
+  if (!shared)
+    return op->emitOpError("cannot address the buffer: ") << shared.error();
+  const Layout &registers = getLayout(tile).getLayout();
+  Result<VectorAccess> vector = vectorAccess(registers, *shared, bytes);
+  if (bytes == 2 && hasMatrix)
+    if (Result<MatrixAccess> matrix = matrixAccess(registers, *shared, bytes))
+      if (!vector || matrix->cost.wavefronts <= vector->cost.wavefronts)
+        return LocalAccess{matrix->addresses, matrix->count, true, matrix->trans};
+  if (!vector)
+    return op->emitOpError("cannot move the tile: ") << vector.error();
+  int64_t width = vector->vector * bytes;
+  if (width % 4)
+    return op->emitOpError("moves ")
+           << width << " bytes at a time, less than a 32-bit register; expected a layout in "
+           << "which neighbours in a register are neighbours in the buffer";
+  return LocalAccess{vector->addresses, width / 4, false, false};
+}
+
+/// Calls `access` with the text of each instruction's address: "[$0+64]".
+template <typename Emit>
+void forEachAddress(OpBuilder &builder, Location loc, Value buffer, BufferType type,
+                    const LocalAccess &plan, const ThreadPlace &place, Emit emit) {
+  int64_t bytes = type.getElementBits() / 8;
+  Value thread = emitLayout(builder, loc, plan.addresses.thread, Dim::Offset, place, bytes);
+  // The swizzle flips bits below the buffer's alignment, so it may act on the whole address.
+  Value start = LLVM::AddOp::create(builder, loc, buffer, thread);
+  for (const AddressPlan::Step &step : plan.addresses.steps) {
+    Value address = start;
+    if (step.flip)
+      address =
+          LLVM::XOrOp::create(builder, loc, start, i32Constant(builder, loc, step.flip * bytes));
+    emit(address, step.add * bytes);
+  }
+}
+
+std::string addressText(const std::string &reg, int64_t add) {
+  return add ? "[" + reg + "+" + llvm::itostr(add) + "]" : "[" + reg + "]";
+}
+
+/// ".x4" of matrices, ".v2" of vectors.
+std::string widthText(const LocalAccess &plan) {
+  if (plan.matrix)
+    return ".x" + llvm::itostr(plan.registers) + (plan.trans ? ".trans" : "");
+  return plan.registers > 1 ? ".v" + llvm::itostr(plan.registers) : "";
+}
+
+std::string listText(ArrayRef<std::string> names, bool matrix) {
+  return names.size() == 1 && !matrix ? names.front() : "{" + llvm::join(names, ", ") + "}";
+}
+
+/// A register as b32.
+Value asBits(OpBuilder &builder, Location loc, Value value) {
+  return value.getType().isInteger(32)
+             ? value
+             : Value(LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), value));
+}
+
+struct StorePattern : StatePattern<LocalStoreOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(LocalStoreOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    BufferType buffer = op.getBuffer().getType();
+    FailureOr<LocalAccess> plan =
+        planAccess(op, op.getTile().getType(), buffer, state.features.hasStoreMatrix());
+    if (failed(plan))
+      return failure();
+    SmallVector<Value> registers = unpack(rewriter, loc, adaptor.getTile());
+    ArrayRef<Value> rest(registers);
+    forEachAddress(rewriter, loc, adaptor.getBuffer(), buffer, *plan, state.roles.of(op).place,
+                   [&](Value address, int64_t add) {
+                     InlineAsm text;
+                     std::string place = addressText(text.input(address), add);
+                     SmallVector<std::string> names;
+                     for (Value value : rest.take_front(plan->registers))
+                       names.push_back(text.input(asBits(rewriter, loc, value)));
+                     rest = rest.drop_front(plan->registers);
+                     std::string name = plan->matrix ? "stmatrix.sync.aligned.m8n8" : "st.shared";
+                     text.line(name + widthText(*plan) + (plan->matrix ? ".shared.b16 " : ".b32 ") +
+                               place + ", " + listText(names, plan->matrix) + ";");
+                     text.emit(rewriter, loc);
+                   });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LoadPattern : StatePattern<LocalLoadOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(LocalLoadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    BufferType buffer = op.getBuffer().getType();
+    RankedTensorType tile = op.getTile().getType();
+    FailureOr<LocalAccess> plan = planAccess(op, tile, buffer, state.features.hasStoreMatrix());
+    if (failed(plan))
+      return failure();
+    Type field = registerType(tile.getElementType());
+    SmallVector<Value> registers;
+    forEachAddress(rewriter, loc, adaptor.getBuffer(), buffer, *plan, state.roles.of(op).place,
+                   [&](Value address, int64_t add) {
+                     InlineAsm text;
+                     SmallVector<std::string> names;
+                     for (int64_t i = 0; i < plan->registers; ++i)
+                       names.push_back(text.output(rewriter.getI32Type()));
+                     std::string place = addressText(text.input(address), add);
+                     std::string name = plan->matrix ? "ldmatrix.sync.aligned.m8n8" : "ld.shared";
+                     text.line(name + widthText(*plan) + (plan->matrix ? ".shared.b16 " : ".b32 ") +
+                               listText(names, plan->matrix) + ", " + place + ";");
+                     for (Value value : text.emit(rewriter, loc))
+                       registers.push_back(field.isInteger(32) ? value
+                                                               : Value(LLVM::BitcastOp::create(
+                                                                     rewriter, loc, field, value)));
+                   });
+    rewriter.replaceOp(op, pack(rewriter, loc, registers));
+    return success();
+  }
+};
+
+} // namespace
+
+void populateLocalPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                           const ConversionState &state) {
+  patterns.add<StorePattern, LoadPattern>(converter, patterns.getContext(), state);
+}
+
+} // namespace girih::wg

@@ -1,0 +1,162 @@
+// wg.acc, wg.mma and wg.wait.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+
+#include "girih/Conversion/WGToNVVM/Registers.h"
+#include "girih/Conversion/WGToNVVM/Wgmma.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+namespace {
+
+struct AccPattern : StatePattern<AccOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(AccOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::UndefOp>(
+        op, registersOf(op.getAccumulator().getType().getTile()));
+    return success();
+  }
+};
+
+struct MmaPattern : StatePattern<MmaOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(MmaOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!state.features.hasWgmma())
+      return op.emitOpError("needs wgmma, which ")
+             << state.features.chip() << " does not have; expected sm_90a";
+    Location loc = op.getLoc();
+    BufferType b = op.getB().getType();
+    WgmmaRequest request;
+    request.accumulator = adaptor.getAccumulator();
+    request.elementType = b.getElementType();
+    request.n = op.getN();
+    request.kSteps = op.getK() * b.getElementBits() / 8 / kWgmmaKBytes;
+    int64_t groups = getLayout(op.getAccumulator().getType().getTile()).getWarpgroups();
+    int64_t rows = op.getM() / groups;
+    request.blocks = rows / 64;
+    request.accumulate = adaptor.getAccumulate();
+
+    auto describe = [&](BufferType buffer, int64_t kDim,
+                        StringRef which) -> FailureOr<MatrixOperand> {
+      std::optional<MatrixOperand> operand = matrixOperand(buffer, kDim);
+      if (operand)
+        return *operand;
+      return op.emitOpError("operand ")
+             << which << " has no swizzle, and wgmma cannot read plain lines; expected "
+             << "swizzle = 32, 64 or 128 in its buffer type, found " << buffer;
+    };
+    FailureOr<MatrixOperand> bOperand = describe(b, 0, "b");
+    if (failed(bOperand))
+      return failure();
+    request.bOperand = *bOperand;
+    request.bAddress = inUnits(rewriter, loc, adaptor.getB());
+
+    if (auto a = dyn_cast<BufferType>(op.getA().getType())) {
+      FailureOr<MatrixOperand> aOperand = describe(a, 1, "a");
+      if (failed(aOperand))
+        return failure();
+      request.aOperand = *aOperand;
+      request.aAddress = inUnits(rewriter, loc, adaptor.getA());
+      if (groups > 1) {
+        Value first =
+            times(rewriter, loc, state.roles.of(op).place.warpgroup, aOperand->rowOffset(rows));
+        request.aAddress = LLVM::AddOp::create(rewriter, loc, request.aAddress, first);
+      }
+    } else {
+      request.aFragment = adaptor.getA();
+    }
+    rewriter.replaceOp(op, emitWgmma(rewriter, loc, request));
+    return success();
+  }
+};
+
+/// Tiles of A in registers that instructions of the groups which `wait` may retire still read:
+/// those of the products that made its operands, back to the last wait for all groups.
+SmallVector<Value> fragmentsInFlight(WaitOp wait) {
+  SmallVector<Value> fragments;
+  for (Value pending : wait.getPending()) {
+    while (Operation *maker = pending.getDefiningOp()) {
+      if (auto mma = dyn_cast<MmaOp>(maker)) {
+        if (isa<RankedTensorType>(mma.getA().getType()) &&
+            !llvm::is_contained(fragments, mma.getA()))
+          fragments.push_back(mma.getA());
+        pending = mma.getAccumulator();
+      } else if (auto before = dyn_cast<WaitOp>(maker); before && before.getInFlight() > 0) {
+        pending = before.getPending()[cast<OpResult>(pending).getResultNumber()];
+      } else {
+        break;
+      }
+    }
+  }
+  return fragments;
+}
+
+/// Whether a wait for all groups stands before in the same block and nothing between them starts a
+/// product: then there is nothing to wait for.
+bool alreadyWaited(WaitOp wait) {
+  auto startsProduct = [](Operation *op) {
+    return op->walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  };
+  for (Operation *op = wait->getPrevNode(); op; op = op->getPrevNode()) {
+    if (auto before = dyn_cast<WaitOp>(op); before && before.getInFlight() == 0)
+      return llvm::all_of(wait.getPending(),
+                          [&](Value value) { return value.getDefiningOp() == before; });
+    if (startsProduct(op))
+      return false;
+  }
+  return false;
+}
+
+struct WaitPattern : StatePattern<WaitOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> values(adaptor.getPending());
+    if (!op->hasAttr("waited")) {
+      SmallVector<Value> fragments;
+      for (Value fragment : fragmentsInFlight(op))
+        fragments.push_back(rewriter.getRemappedValue(fragment));
+      values = emitWgmmaWait(rewriter, loc, op.getInFlight(), values, fragments);
+    }
+    Value written = adaptor.getWritten();
+    if (written && !matchPattern(written, m_One())) {
+      // A branch and not a select: it is taken alike by all threads, and skips one move a register.
+      for (Value &value : values) {
+        auto choice =
+            scf::IfOp::create(rewriter, loc, value.getType(), written, /*withElseRegion=*/true);
+        OpBuilder then = choice.getThenBodyBuilder();
+        scf::YieldOp::create(then, loc, value);
+        OpBuilder otherwise = choice.getElseBodyBuilder();
+        Value zero = LLVM::ZeroOp::create(otherwise, loc, value.getType());
+        scf::YieldOp::create(otherwise, loc, zero);
+        value = choice.getResult(0);
+      }
+    }
+    rewriter.replaceOp(op, values);
+    return success();
+  }
+};
+
+} // namespace
+
+void markFinishedWaits(Operation *root) {
+  root->walk([](WaitOp wait) {
+    if (alreadyWaited(wait))
+      wait->setAttr("waited", UnitAttr::get(wait.getContext()));
+  });
+}
+
+void populateMmaPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                         const ConversionState &state) {
+  patterns.add<AccPattern, MmaPattern, WaitPattern>(converter, patterns.getContext(), state);
+}
+
+} // namespace girih::wg

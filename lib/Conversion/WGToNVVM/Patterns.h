@@ -1,0 +1,75 @@
+// Patterns of the conversion, by group of ops, and what they share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_LIB_CONVERSION_WGTONVVM_PATTERNS_H
+#define GIRIH_LIB_CONVERSION_WGTONVVM_PATTERNS_H
+
+#include "RoleContext.h"
+
+#include "girih/Target/TargetFeatures.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace girih::wg {
+
+/// What every pattern may ask for.
+struct ConversionState {
+  RoleContexts roles;
+  target::TargetFeatures features;
+};
+
+template <typename Op> struct StatePattern : mlir::OpConversionPattern<Op> {
+  StatePattern(const mlir::TypeConverter &converter, mlir::MLIRContext *context,
+               const ConversionState &state)
+      : mlir::OpConversionPattern<Op>(converter, context), state(state) {}
+  const ConversionState &state;
+};
+
+/// Buffers, barriers and views to addresses; tiles to structs of registers.
+void populateTypeConversions(mlir::TypeConverter &converter);
+
+/// gpu.func and gpu.return.
+void populateKernelPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            const ConversionState &state);
+/// alloc_buffer, alloc_barrier, slot, subbuffer.
+void populateBufferPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            const ConversionState &state);
+/// mbarriers, named barriers, fences, set_registers.
+void populateBarrierPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, const ConversionState &state);
+/// TMA loads and stores, bulk groups.
+void populateTmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                         const ConversionState &state);
+/// acc, mma, wait.
+void populateMmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                         const ConversionState &state);
+/// local_store and local_load.
+void populateLocalPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                           const ConversionState &state);
+/// Marks waits that have nothing left to wait for, while the IR is still whole.
+void markFinishedWaits(mlir::Operation *root);
+/// slice, constants, arith and math on tiles.
+void populateTilePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                          const ConversionState &state);
+
+// Shared-memory addresses. A buffer's address is a multiple of 16; it is made as a value in units
+// of 16 bytes shifted left, so that a descriptor, which wants those units, takes the value before
+// the shift.
+
+/// The address in units of 16 bytes.
+mlir::Value inUnits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address);
+/// The address of that many units of 16 bytes.
+mlir::Value fromUnits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value units);
+/// An i32 constant.
+mlir::Value i32Constant(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
+/// value + number, without an op if the number is 0.
+mlir::Value plus(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t number);
+/// value * number.
+mlir::Value times(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t number);
+/// Byte offset in `buffer` of the element (row, col), which starts a line of a panel.
+int64_t byteOffset(BufferType buffer, int64_t row, int64_t col);
+
+} // namespace girih::wg
+
+#endif // GIRIH_LIB_CONVERSION_WGTONVVM_PATTERNS_H

@@ -1,0 +1,48 @@
+// Where an op stands at run time: the values that tell one thread of a role from another. They are
+// computed once per kernel and role, before any op is converted, so that the warp's index is
+// broadcast once and elect.sync asked once. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_LIB_CONVERSION_WGTONVVM_ROLECONTEXT_H
+#define GIRIH_LIB_CONVERSION_WGTONVVM_ROLECONTEXT_H
+
+#include "girih/Conversion/WGToNVVM/ThreadAddress.h"
+#include "girih/Dialect/WG/IR/WG.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace girih::wg {
+
+struct RoleContext {
+  int64_t first = 0;   ///< first warpgroup in the CTA
+  int64_t warps = 0;   ///< warps that execute the body
+  bool single = false; ///< one lane alone executes the body
+  ThreadPlace place;   ///< lane, warp of the warpgroup, warpgroup of the role
+  /// i1, null in a single lane: one lane of each warp; one thread of each warpgroup; one thread of
+  /// the role.
+  mlir::Value elected, groupLeader, leader;
+
+  int64_t warpgroups() const { return (warps + 3) / 4; }
+};
+
+class RoleContexts {
+public:
+  /// Creates the values for all roles of `kernel`, and replaces gpu.subgroup_id and wg.elect. Fails
+  /// with an error if the CTA's size is not known.
+  mlir::LogicalResult prepare(mlir::gpu::GPUFuncOp kernel);
+  /// The context of the role around `op`, or of the whole CTA.
+  const RoleContext &of(mlir::Operation *op) const;
+
+private:
+  RoleContext create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value thread,
+                     mlir::Value warp, mlir::Region &region, int64_t first, int64_t warps,
+                     bool single);
+
+  /// By the scf.if of a role, and for a kernel outside roles by its entry values' block.
+  llvm::DenseMap<mlir::Operation *, RoleContext> roles;
+  RoleContext whole;
+};
+
+} // namespace girih::wg
+
+#endif // GIRIH_LIB_CONVERSION_WGTONVVM_ROLECONTEXT_H

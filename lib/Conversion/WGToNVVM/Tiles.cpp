@@ -1,0 +1,166 @@
+// Tiles in registers: slices, constants, arithmetic, conversions of element types.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+
+#include "girih/Conversion/WGToNVVM/Registers.h"
+#include "girih/Layout/Algebra.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+namespace {
+
+struct SlicePattern : StatePattern<SliceOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(SliceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType source = op.getSource().getType(), part = op.getPart().getType();
+    // Which registers of the source stay, one axis after the other.
+    Layout layout = getLayout(source).getLayout();
+    SmallVector<int32_t> kept = llvm::to_vector(llvm::seq<int32_t>(0, layout.size(Dim::Register)));
+    for (auto [i, axis] : llvm::enumerate(std::array{Dim::Row, Dim::Col})) {
+      int32_t begin = static_cast<int32_t>(op.getOffsets()[i]);
+      int32_t extent = static_cast<int32_t>(part.getDimSize(i));
+      if (extent == layout.size(axis))
+        continue;
+      Result<Slice> cut = slice(layout, axis, begin, begin + extent);
+      if (!cut)
+        return op.emitOpError("cannot be a choice of registers: ") << cut.error();
+      SmallVector<int32_t> next;
+      for (int32_t index : cut->kept)
+        next.push_back(kept[index]);
+      kept = next;
+      layout = cut->layout;
+    }
+
+    Location loc = op.getLoc();
+    Type element = source.getElementType();
+    int32_t packed = static_cast<int32_t>(elementsPerRegister(element));
+    SmallVector<Value> registers = unpack(rewriter, loc, adaptor.getSource());
+    SmallVector<Value> chosen;
+    for (size_t i = 0; i < kept.size(); i += packed) {
+      if (kept[i] % packed)
+        return op.emitOpError(
+                   "starts inside a 32-bit register; expected offsets that are multiples of ")
+               << packed;
+      chosen.push_back(registers[kept[i] / packed]);
+    }
+    rewriter.replaceOp(op, pack(rewriter, loc, chosen));
+    return success();
+  }
+};
+
+struct ConstantPattern : StatePattern<arith::ConstantOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!type || !isTile(type))
+      return rewriter.notifyMatchFailure(op, "no tile");
+    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!splat)
+      return op.emitOpError(
+          "of a tile has elements that differ; expected a splat, since what a thread holds of the "
+          "others is not known at compile time");
+    Location loc = op.getLoc();
+    Value element = LLVM::ConstantOp::create(rewriter, loc, type.getElementType(),
+                                             splat.getSplatValue<Attribute>());
+    int64_t count = getLayout(type).getElementsPerThread();
+    rewriter.replaceOp(
+        op, packElements(rewriter, loc, SmallVector<Value>(count, element), type.getElementType()));
+    return success();
+  }
+};
+
+/// f32 to bf16 or f16, two elements an instruction, the first in the low half (PTX
+/// ISA 9.0, 9.7.9.22 "cvt": the first source of cvt.rn.bf16x2.f32 goes to the upper half).
+struct TruncatePattern : StatePattern<arith::TruncFOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto from = dyn_cast<RankedTensorType>(op.getIn().getType());
+    if (!from || !isTile(from) || !from.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "no tile of f32");
+    Type to = cast<RankedTensorType>(op.getType()).getElementType();
+    if (!to.isBF16() && !to.isF16())
+      return rewriter.notifyMatchFailure(op, "not to a 16-bit type");
+    if (op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) !=
+        arith::RoundingMode::to_nearest_even)
+      return op.emitOpError(
+          "rounds other than to nearest even, which the packed conversion does not do");
+    Location loc = op.getLoc();
+    StringRef name = to.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn";
+    auto pair = VectorType::get(2, to);
+    SmallVector<Value> elements = unpack(rewriter, loc, adaptor.getIn()), packed;
+    for (size_t i = 0; i + 1 < elements.size(); i += 2) {
+      auto call = LLVM::CallIntrinsicOp::create(rewriter, loc, pair, rewriter.getStringAttr(name),
+                                                ValueRange{elements[i + 1], elements[i]});
+      packed.push_back(
+          LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), call.getResult(0)));
+    }
+    rewriter.replaceOp(op, pack(rewriter, loc, packed));
+    return success();
+  }
+};
+
+/// Any elementwise op of arith or math, element by element; LLVM's vectors of two put packed ones
+/// together again.
+struct ElementwisePattern : ConversionPattern {
+  ElementwisePattern(const TypeConverter &converter, MLIRContext *context)
+      : ConversionPattern(converter, MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 ||
+        !isTile(op->getResult(0).getType()))
+      return rewriter.notifyMatchFailure(op, "no elementwise op on tiles");
+    Location loc = op->getLoc();
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    size_t count = getLayout(type).getElementsPerThread();
+    SmallVector<SmallVector<Value>> columns;
+    for (auto [original, converted] : llvm::zip_equal(op->getOperands(), operands)) {
+      if (isTile(original.getType()))
+        columns.push_back(unpackElements(
+            rewriter, loc, converted, cast<RankedTensorType>(original.getType()).getElementType()));
+      else
+        columns.emplace_back(count, converted);
+    }
+    SmallVector<Value> results;
+    for (size_t i = 0; i < count; ++i) {
+      SmallVector<Value> row;
+      for (SmallVector<Value> &column : columns)
+        row.push_back(column[i]);
+      OperationState scalar(loc, op->getName().getStringRef(), row, type.getElementType(),
+                            op->getAttrs());
+      results.push_back(rewriter.create(scalar)->getResult(0));
+    }
+    rewriter.replaceOp(op, packElements(rewriter, loc, results, type.getElementType()));
+    return success();
+  }
+};
+
+} // namespace
+
+void populateTypeConversions(TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion(
+      [](BufferType type) -> Type { return IntegerType::get(type.getContext(), 32); });
+  converter.addConversion(
+      [](BarrierType type) -> Type { return IntegerType::get(type.getContext(), 32); });
+  converter.addConversion(
+      [](ViewType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  converter.addConversion([](PendingType type) -> Type { return registersOf(type.getTile()); });
+  converter.addConversion([](RankedTensorType type) -> Type {
+    return isTile(type) ? Type(registersOf(type)) : Type(type);
+  });
+}
+
+void populateTilePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                          const ConversionState &state) {
+  patterns.add<SlicePattern, ConstantPattern>(converter, patterns.getContext(), state);
+  patterns.add<TruncatePattern>(converter, patterns.getContext(), state);
+  patterns.add<ElementwisePattern>(converter, patterns.getContext());
+}
+
+} // namespace girih::wg

@@ -1,0 +1,155 @@
+// TMA copies and their bulk groups, issued by one thread.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+
+#include "girih/Conversion/WGToNVVM/InlineAsm.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+namespace {
+
+/// "@$3 ", or nothing if one thread executes the block anyhow.
+std::string guard(InlineAsm &text, Value predicate) {
+  return predicate ? "@" + text.input(predicate) + " " : std::string();
+}
+
+/// Elements (row, col) at which the boxes that cover `rows` rows of the buffer start, in the order
+/// of its panels.
+SmallVector<std::array<int64_t, 2>> boxesOf(BufferType buffer, ViewType view, int64_t rows) {
+  std::array<int64_t, 2> extent = {rows, buffer.getShape()[1]};
+  int64_t fast = buffer.getFastestDim(), slow = 1 - fast;
+  SmallVector<std::array<int64_t, 2>> starts;
+  for (int64_t i = 0; i < extent[fast]; i += view.getBox()[fast])
+    for (int64_t j = 0; j < extent[slow]; j += view.getBox()[slow]) {
+      std::array<int64_t, 2> start;
+      start[fast] = i;
+      start[slow] = j;
+      starts.push_back(start);
+    }
+  return starts;
+}
+
+/// "{$1, $2}": the coordinates of a box, fastest dimension first as TMA counts them (PTX
+/// ISA 9.0, 5.5.3).
+std::string coordinates(OpBuilder &builder, Location loc, InlineAsm &text, ViewType view,
+                        ValueRange indices, std::array<int64_t, 2> start) {
+  SmallVector<std::string> names;
+  for (int64_t dim : view.getOrder())
+    names.push_back(text.input(plus(builder, loc, indices[dim], start[dim])));
+  return "{" + llvm::join(names, ", ") + "}";
+}
+
+struct LoadPattern : StatePattern<TmaLoadOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!adaptor.getBarrier())
+      return op.emitOpError(
+          "has no barrier to complete on; expected a slot of a ring, or barrier(%bar[%i])");
+    Location loc = op.getLoc();
+    BufferType buffer = op.getBuffer().getType();
+    ViewType view = op.getView().getType();
+    const RoleContext &role = state.roles.of(op);
+    Value distance = LLVM::ShlOp::create(rewriter, loc, adaptor.getBarrierIndex(),
+                                         i32Constant(rewriter, loc, 3));
+    Value barrier = LLVM::AddOp::create(rewriter, loc, adaptor.getBarrier(), distance);
+    for (std::array<int64_t, 2> start : boxesOf(buffer, view, buffer.getShape()[0])) {
+      InlineAsm text;
+      std::string prefix = guard(text, role.leader);
+      std::string address = text.input(
+          plus(rewriter, loc, adaptor.getBuffer(), byteOffset(buffer, start[0], start[1])));
+      std::string map = text.input(adaptor.getView());
+      std::string place = coordinates(rewriter, loc, text, view, adaptor.getIndices(), start);
+      text.line(
+          prefix +
+          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [" +
+          address + "], [" + map + ", " + place + "], [" + text.input(barrier) + "];");
+      text.emit(rewriter, loc);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct StorePattern : StatePattern<TmaStoreOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    BufferType buffer = op.getBuffer().getType();
+    ViewType view = op.getView().getType();
+    const RoleContext &role = state.roles.of(op);
+
+    // A warpgroup's own rows: their share of the buffer, and of the array.
+    int64_t rows = buffer.getShape()[0], groups = role.warps % 4 == 0 ? role.warpgroups() : 1;
+    if (rows % groups || (rows / groups) % view.getBox()[0])
+      return op.emitOpError("stores ")
+             << rows << " rows by " << groups << " warpgroups in boxes of " << view.getBox()[0]
+             << " rows; expected rows to be a multiple of " << groups * view.getBox()[0];
+    rows /= groups;
+    Value base = adaptor.getBuffer();
+    SmallVector<Value> indices(adaptor.getIndices());
+    if (groups > 1) {
+      Value group = role.place.warpgroup;
+      base = LLVM::AddOp::create(rewriter, loc, base,
+                                 times(rewriter, loc, group, byteOffset(buffer, rows, 0)));
+      indices[0] =
+          LLVM::AddOp::create(rewriter, loc, indices[0], times(rewriter, loc, group, rows));
+    }
+    for (std::array<int64_t, 2> start : boxesOf(buffer, view, rows)) {
+      InlineAsm text;
+      std::string prefix = guard(text, role.groupLeader);
+      std::string map = text.input(adaptor.getView());
+      std::string place = coordinates(rewriter, loc, text, view, indices, start);
+      std::string address =
+          text.input(plus(rewriter, loc, base, byteOffset(buffer, start[0], start[1])));
+      text.line(prefix + "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [" + map +
+                ", " + place + "], [" + address + "];");
+      text.emit(rewriter, loc);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct CommitPattern : StatePattern<BulkCommitOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(BulkCommitOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    InlineAsm text;
+    std::string prefix = guard(text, state.roles.of(op).groupLeader);
+    text.line(prefix + "cp.async.bulk.commit_group;").emit(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct BulkWaitPattern : StatePattern<BulkWaitOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(BulkWaitOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    InlineAsm text;
+    std::string prefix = guard(text, state.roles.of(op).groupLeader);
+    text.line(prefix +
+              (op.getRead() ? "cp.async.bulk.wait_group.read " : "cp.async.bulk.wait_group ") +
+              llvm::utostr(op.getInFlight()) + ";");
+    text.emit(rewriter, op.getLoc());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateTmaPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                         const ConversionState &state) {
+  patterns.add<LoadPattern, StorePattern, CommitPattern, BulkWaitPattern>(
+      converter, patterns.getContext(), state);
+}
+
+} // namespace girih::wg

@@ -1,0 +1,152 @@
+// wgmma and its wait as inline PTX; see the header.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "girih/Conversion/WGToNVVM/Wgmma.h"
+
+#include "girih/Conversion/WGToNVVM/InlineAsm.h"
+#include "girih/Conversion/WGToNVVM/Registers.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+namespace {
+
+/// What of the instruction's name and of its immediates depends on the element type (PTX
+/// ISA 9.0, 9.7.15.5.2).
+struct ElementForm {
+  StringRef types;     ///< of D, A and B
+  bool scales;         ///< has imm-scale-a and imm-scale-b
+  bool transposes;     ///< has imm-trans
+  int64_t elementBits; ///< 256 / elementBits is the instruction's K
+};
+
+ElementForm formOf(Type element) {
+  if (element.isBF16())
+    return {"f32.bf16.bf16", true, true, 16};
+  if (element.isF16())
+    return {"f32.f16.f16", true, true, 16};
+  if (element.isF32() || isa<FloatTF32Type>(element))
+    return {"f32.tf32.tf32", true, false, 32};
+  if (isa<Float8E4M3FNType>(element))
+    return {"f32.e4m3.e4m3", true, false, 8};
+  if (isa<Float8E5M2Type>(element))
+    return {"f32.e5m2.e5m2", true, false, 8};
+  if (element.isUnsignedInteger(8))
+    return {"s32.u8.u8", false, false, 8};
+  return {"s32.s8.s8", false, false, 8};
+}
+
+/// The 64-bit descriptor whose start address is `address` (in 16 bytes). Two 32-bit halves: the low
+/// one is an addition that ptxas does in a uniform register; the start address stays below 2^14, so
+/// it never carries into the next field.
+Value descriptor(OpBuilder &builder, Location loc, Value address, const MatrixOperand &operand) {
+  Value fields = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(operand.low));
+  Value low = LLVM::AddOp::create(builder, loc, address, fields);
+  Value wide = LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), low);
+  uint64_t high = static_cast<uint64_t>(operand.high) << 32;
+  Value constant =
+      LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(static_cast<int64_t>(high)));
+  return LLVM::OrOp::create(builder, loc, wide, constant);
+}
+
+/// Names of the `count` registers from `first` on, as PTX's vector operand.
+std::string vectorOf(ArrayRef<std::string> names) { return "{" + llvm::join(names, ", ") + "}"; }
+
+} // namespace
+
+Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
+  ElementForm form = formOf(request.elementType);
+  InlineAsm block;
+
+  SmallVector<std::string> accumulators;
+  for (Value field : unpack(builder, loc, request.accumulator))
+    accumulators.push_back(block.tied(field));
+  SmallVector<std::string> fragment;
+  std::string aDescriptor;
+  if (request.aFragment) {
+    for (Value field : unpack(builder, loc, request.aFragment))
+      fragment.push_back(block.input(field));
+  } else {
+    aDescriptor = block.input(descriptor(builder, loc, request.aAddress, *request.aOperand));
+  }
+  std::string bDescriptor =
+      block.input(descriptor(builder, loc, request.bAddress, request.bOperand));
+  std::string first = request.accumulate ? block.input(request.accumulate) : "always";
+
+  block.line("{");
+  block.line(".reg .pred always;");
+  block.line(".reg .b64 a, b;");
+  block.line("setp.eq.u32 always, 0, 0;");
+  block.line("wgmma.fence.sync.aligned;");
+
+  size_t perBlock = accumulators.size() / request.blocks;
+  std::string name = "wgmma.mma_async.sync.aligned.m64n" + llvm::utostr(request.n) + "k" +
+                     llvm::utostr(8 * kWgmmaKBytes / form.elementBits) + "." + form.types.str() +
+                     " ";
+  for (int64_t m = 0; m < request.blocks; ++m) {
+    std::string d = vectorOf(ArrayRef(accumulators).slice(m * perBlock, perBlock));
+    for (int64_t k = 0; k < request.kSteps; ++k) {
+      // A descriptor moved by `offset`, in the scratch register `scratch`.
+      auto moved = [&](const std::string &base, int64_t offset,
+                       const char *scratch) -> std::string {
+        if (offset == 0)
+          return base;
+        block.line(std::string("add.s64 ") + scratch + ", " + base + ", " + llvm::itostr(offset) +
+                   ";");
+        return scratch;
+      };
+      std::string a =
+          request.aFragment
+              ? vectorOf(ArrayRef(fragment).slice((m * request.kSteps + k) * 4, 4))
+              : moved(aDescriptor,
+                      request.aOperand->rowOffset(64 * m) + request.aOperand->stepOffset(k), "a");
+      std::string b = moved(bDescriptor, request.bOperand.stepOffset(k), "b");
+      std::string text = name + d + ", " + a + ", " + b + ", " + (k == 0 ? first : "always");
+      if (form.scales)
+        text += ", 1, 1";
+      if (form.transposes) {
+        if (!request.aFragment)
+          text += request.aOperand->transposed ? ", 1" : ", 0";
+        text += request.bOperand.transposed ? ", 1" : ", 0";
+      }
+      block.line(text + ";");
+    }
+  }
+  block.line("wgmma.commit_group.sync.aligned;");
+  block.line("}");
+  return block.emitStruct(builder, loc);
+}
+
+SmallVector<Value> emitWgmmaWait(OpBuilder &builder, Location loc, int64_t inFlight,
+                                 ArrayRef<Value> accumulators, ArrayRef<Value> fragments) {
+  InlineAsm block;
+  block.line("wgmma.wait_group.sync.aligned " + llvm::itostr(inFlight) + ";");
+  SmallVector<size_t> counts;
+  for (Value value : accumulators) {
+    SmallVector<Value> fields = unpack(builder, loc, value);
+    counts.push_back(fields.size());
+    for (Value field : fields)
+      block.tied(field);
+  }
+  for (Value value : fragments)
+    for (Value field : unpack(builder, loc, value))
+      block.tied(field);
+
+  if (accumulators.size() == 1 && fragments.empty() && counts.front() > 1)
+    return {block.emitStruct(builder, loc)};
+
+  SmallVector<Value> fields = block.emit(builder, loc);
+  SmallVector<Value> results;
+  ArrayRef<Value> rest(fields);
+  for (size_t count : counts) {
+    results.push_back(pack(builder, loc, rest.take_front(count)));
+    rest = rest.drop_front(count);
+  }
+  return results;
+}
+
+} // namespace girih::wg

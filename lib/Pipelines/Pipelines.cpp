@@ -1,0 +1,43 @@
+// girih-wg-to-nvvm, and the registration of everything that girih-opt can run.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "girih/Pipelines/Pipelines.h"
+
+#include "girih/Conversion/WGToNVVM/WGToNVVM.h"
+#include "girih/Dialect/WG/Transforms/Passes.h"
+
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+namespace girih {
+
+void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &options) {
+  mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
+  if (options.checkProtocol)
+    device.addPass(wg::createCheckProtocol());
+  device.addPass(wg::createChooseStages());
+  device.addPass(wg::createExpandRingLoops());
+  device.addPass(wg::createLowerRings());
+  device.addPass(wg::createAllocateShared());
+  device.addPass(wg::createLowerRoles());
+  if (options.stopAtWG)
+    return;
+  device.addPass(wg::createConvertWGToNVVM());
+  device.addPass(mlir::createSCFToControlFlowPass());
+  device.addPass(wg::createConvertScalars());
+  device.addPass(mlir::createReconcileUnrealizedCastsPass());
+  device.addPass(wg::createVerifyNVVMPhase());
+}
+
+void registerPassesAndPipelines() {
+  wg::registerWGPasses();
+  wg::registerWGToNVVMPasses();
+  mlir::PassPipelineRegistration<WGToNVVMOptions>(
+      "girih-wg-to-nvvm", "Lower kernels from the wg phase to the nvvm phase",
+      buildWGToNVVMPipeline);
+}
+
+} // namespace girih
