@@ -107,8 +107,8 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
       return emitError() << "expected the layout of a tile to map 'register', 'lane', 'warp' and "
                             "'warpgroup', found '"
                          << StringRef(girih::nameOf(dim)) << "'";
-  if (std::optional<std::string> error = getLayout().tileError(static_cast<int32_t>(shape[0]),
-                                                               static_cast<int32_t>(shape[1])))
+  if (std::optional<std::string> error =
+          getLayout().tileError(static_cast<int32_t>(shape[0]), static_cast<int32_t>(shape[1])))
     return emitError() << "expected a layout of the whole tile: " << *error;
   return success();
 }

@@ -1,0 +1,51 @@
+// Forms that the examples of the ODS descriptions (../ods-examples.test) leave out.
+// RUN: girih-opt %s --mlir-print-debuginfo=false | FileCheck %s
+// RUN: girih-opt %s --mlir-print-debuginfo=false --mlir-print-op-generic | girih-opt --mlir-print-debuginfo=false | FileCheck %s
+// RUN: girih-opt %s --mlir-print-debuginfo=false --pass-pipeline="builtin.module(plan.host(canonicalize,cse))" | FileCheck %s --check-prefix=PASSES
+
+gpu.module @device {
+  gpu.func @k(%memory: !llvm.ptr<1>, %scale: f32) kernel {
+    gpu.return
+  }
+}
+
+// CHECK: plan.host @empty() attributes {arg_names = []} {
+// CHECK-NEXT: }
+plan.host @empty() attributes {arg_names = []} {
+}
+
+// CHECK: plan.host @f(%[[X:.*]]: !plan.array<f32, rank = 1, contiguous = 0, inout>, %[[S:.*]]: f32) attributes {arg_names = ["x", "s"]} {
+plan.host @f(%x: !plan.array<f32, rank = 1, contiguous = 0, inout>, %s: f32) attributes {arg_names = ["x", "s"]} {
+  // CHECK: %[[N:.*]] = plan.dim %[[X]][0] : !plan.array<f32, rank = 1, contiguous = 0, inout>
+  %n = plan.dim %x[0] : !plan.array<f32, rank = 1, contiguous = 0, inout>
+  %again = plan.dim %x[0] : !plan.array<f32, rank = 1, contiguous = 0, inout>
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %some = arith.cmpi sgt, %n, %c0 : i64
+  // CHECK: plan.require %{{.*}}, "x must not be empty {{[{][{][}][}]}}"{{$}}
+  plan.require %some, "x must not be empty {{}}"
+  // CHECK: %[[M:.*]] = plan.workspace %[[N]] : !plan.workspace
+  %m = plan.workspace %n : !plan.workspace
+  // CHECK: plan.launch @device::@k grid(%{{.*}}, %{{.*}}, %{{.*}}) args(%[[M]], %[[S]]) : !plan.workspace, f32
+  plan.launch @device::@k grid(%again, %c1, %c1) args(%m, %s) : !plan.workspace, f32
+}
+
+// Questions are asked once, unused ones not at all; what acts stays as often as it is written.
+// PASSES-LABEL: plan.host @actions
+plan.host @actions(%x: !plan.array<f32, rank = 1, contiguous = 0, inout>, %s: f32) attributes {arg_names = ["x", "s"]} {
+  // PASSES-NEXT: %[[ONE:.*]] = arith.constant 1
+  // PASSES-NEXT: %[[N:.*]] = plan.dim
+  // PASSES-NEXT: %[[M:.*]] = plan.workspace %[[N]]
+  // PASSES-NEXT: plan.workspace %[[N]]
+  // PASSES-NEXT: plan.launch @device::@k grid(%[[N]], %[[N]], %[[ONE]]) args(%[[M]]
+  // PASSES-NEXT: plan.launch @device::@k grid(%[[N]], %[[N]], %[[ONE]]) args(%[[M]]
+  // PASSES-NEXT: }
+  %sms = plan.query multiprocessor_count
+  %c1 = arith.constant 1 : i64
+  %n = plan.dim %x[0] : !plan.array<f32, rank = 1, contiguous = 0, inout>
+  %again = plan.dim %x[0] : !plan.array<f32, rank = 1, contiguous = 0, inout>
+  %m = plan.workspace %n : !plan.workspace
+  %other = plan.workspace %n : !plan.workspace
+  plan.launch @device::@k grid(%n, %again, %c1) args(%m, %s) : !plan.workspace, f32
+  plan.launch @device::@k grid(%n, %again, %c1) args(%m, %s) : !plan.workspace, f32
+}
