@@ -13,6 +13,7 @@
 #include "girih/Target/Locations.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -181,8 +182,10 @@ void Compiler::Impl::run(std::string_view text, const Options &options, Result &
   if (needsPasses(*module)) {
     Stopwatch watch(result.timings.passes);
     mlir::PassManager passes(context.get());
+    // Verified once behind the last pass, not behind each of them; girih-opt does the latter.
+    passes.enableVerifier(false);
     buildPasses(passes);
-    if (mlir::failed(passes.run(*module)))
+    if (mlir::failed(passes.run(*module)) || mlir::failed(mlir::verify(*module)))
       return;
   }
   if (options.emit.nvvm)

@@ -7,15 +7,27 @@
 
 #include "Phases.h"
 #include "girih/Dialect/Plan/IR/Plan.h"
+#include "girih/Dialect/WG/IR/WG.h"
+#include "girih/Pipelines/Pipelines.h"
 
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace girih;
 
 void compiler::registerPhases(mlir::DialectRegistry &registry) {
-  registry.insert<plan::PlanDialect, mlir::arith::ArithDialect, mlir::gpu::GPUDialect,
-                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::NVVM::NVVMDialect,
-                  mlir::scf::SCFDialect>();
+  registry.insert<plan::PlanDialect, wg::WGDialect, mlir::arith::ArithDialect,
+                  mlir::cf::ControlFlowDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
+                  mlir::math::MathDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect>();
+  // The passes ask each dialect for its way to the llvm dialect.
+  mlir::arith::registerConvertArithToLLVMInterface(registry);
+  mlir::cf::registerConvertControlFlowToLLVMInterface(registry);
+  mlir::registerConvertMathToLLVMInterface(registry);
+  mlir::registerConvertNVVMToLLVMInterface(registry);
 }
 
 bool compiler::needsPasses(mlir::ModuleOp module) {
@@ -23,7 +35,9 @@ bool compiler::needsPasses(mlir::ModuleOp module) {
       .wasInterrupted();
 }
 
-void compiler::buildPasses(mlir::OpPassManager &) {}
+void compiler::buildPasses(mlir::OpPassManager &passes) {
+  buildWGToNVVMPipeline(passes, WGToNVVMOptions());
+}
 
 std::string_view compiler::warmUpModule() {
   return R"mlir(
