@@ -18,8 +18,16 @@ def main(folders: list[str]) -> int:
         for match in re.finditer(r"^def (\w+) :.*?(?=^(?:def|class|#endif))", text, re.M | re.S):
             name, body = match.group(1), match.group(0)
             found = re.findall(r"^ *```mlir\n(.*?)^ *```$", body, re.M | re.S)
-            examples += [(path.name, name, example) for example in found if "func" in example or "plan.host" in example]
-            if name.endswith("Op") and not found and "example of\n" not in body and "The example of `" not in body:
+            examples += [
+                (path.name, name, example)
+                for example in found
+                if "func" in example or "plan.host" in example
+            ]
+            if (
+                name.endswith("Op")
+                and not found
+                and "The example of `" not in " ".join(body.split())
+            ):
                 missing.append(f"{path.name}: {name} has no example")
     print("\n// -----\n".join(f"// {file}: {name}\n{example}" for file, name, example in examples))
     print("\n".join(missing), file=sys.stderr)

@@ -1,5 +1,6 @@
-// --wg-print-effects: what each op says of itself through the three op interfaces, as remarks at the op. For those who
-// write an op or ask why the protocol checker says what it says.
+// --wg-print-effects: what each op says of itself through the three op interfaces, as remarks at
+// the op. For those who write an op or ask why the protocol checker says what it says.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PrintEffects.h"
@@ -113,8 +114,8 @@ struct PrintEffects : PassWrapper<PrintEffects, OperationPass<>> {
         for (const BufferAccess &access : buffers.getBufferAccesses())
           op->emitRemark(access.kind == BufferAccess::Kind::Read ? "reads " : "writes ")
               << nameOfValue(access.buffer) << " through the "
-              << (access.proxy == BufferAccess::Proxy::Async ? "asynchronous" : "generic") << " proxy"
-              << (access.outlivesOp ? ", until it is retired" : "");
+              << (access.proxy == BufferAccess::Proxy::Async ? "asynchronous" : "generic")
+              << " proxy" << (access.outlivesOp ? ", until it is retired" : "");
     });
   }
 };

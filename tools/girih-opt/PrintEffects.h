@@ -1,4 +1,5 @@
 // A pass of girih-opt alone.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_TOOLS_GIRIH_OPT_PRINTEFFECTS_H

@@ -1,4 +1,6 @@
-// girih-opt: reads MLIR, runs passes, prints MLIR. The tool with which passes are tried out and tested.
+// girih-opt: reads MLIR, runs passes, prints MLIR. The tool with which passes are tried out and
+// tested.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PrintEffects.h"
@@ -19,7 +21,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 
-/// Locations are what users' errors are made of, so they are printed unless --mlir-print-debuginfo=false says otherwise.
+/// Locations are what users' errors are made of, so they are printed unless
+/// --mlir-print-debuginfo=false says otherwise.
 static void printLocationsByDefault() {
   mlir::registerAsmPrinterCLOptions();
   auto &options = llvm::cl::getRegisteredOptions();

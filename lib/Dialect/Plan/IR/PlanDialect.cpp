@@ -1,4 +1,5 @@
 // The plan dialect's registration, its types and their text.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/Plan/IR/Plan.h"

@@ -1,4 +1,5 @@
 // plan.host: text and verification of the op that holds a plan.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/Plan/IR/Plan.h"

@@ -1,4 +1,5 @@
 // Verification of the plan's questions and actions.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/Plan/IR/Plan.h"

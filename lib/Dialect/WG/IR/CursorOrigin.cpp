@@ -1,5 +1,7 @@
 // Follows a cursor back to its start, so that a cursor of the wrong ring or end is an error where
-// it is used. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// it is used.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/CursorOrigin.h"
 

@@ -1,5 +1,7 @@
 // #wg.layout: the written form of a girih::Layout, read token by token so that an error points at
-// the token. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// the token.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/WG.h"
 

@@ -1,4 +1,5 @@
 // The lists in square brackets of wg.subbuffer (literals and values) and wg.slice (literals only).
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OffsetList.h"

@@ -1,4 +1,5 @@
 // Custom directives of the ops' assembly formats for lists of offsets.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LIB_DIALECT_WG_IR_OFFSETLIST_H

@@ -1,4 +1,5 @@
 // Who may read a pending tile: wg.mma, wg.wait, and what carries it to them.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PendingUses.h"

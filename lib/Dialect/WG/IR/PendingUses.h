@@ -1,4 +1,5 @@
 // Who may read a pending tile.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LIB_DIALECT_WG_IR_PENDINGUSES_H

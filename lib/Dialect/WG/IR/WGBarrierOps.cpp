@@ -1,5 +1,7 @@
 // Barriers: limits that the hardware does not report, and effects. Also where the ops' generated
-// code is compiled. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// code is compiled.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OffsetList.h"
 #include "girih/Dialect/WG/IR/WG.h"

@@ -1,5 +1,7 @@
 // Shared memory: alignment of what is allocated, and which parts of a buffer are buffers
-// themselves. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// themselves.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/WG.h"
 

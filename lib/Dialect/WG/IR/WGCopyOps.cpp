@@ -1,4 +1,5 @@
 // Copies: what view, buffer and tile must agree on, and what each copy touches.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/WG.h"

@@ -1,4 +1,5 @@
 // The wg dialect's registration.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/WG.h"

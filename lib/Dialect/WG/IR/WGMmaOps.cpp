@@ -1,4 +1,5 @@
 // wgmma: which operands the instruction takes, and what waits for it.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PendingUses.h"

@@ -1,4 +1,5 @@
 // wg.fill and wg.drain: text and verification of the two loops over a ring.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PendingUses.h"

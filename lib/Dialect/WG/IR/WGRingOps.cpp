@@ -1,4 +1,5 @@
 // Rings: verification and effects of the single steps.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/CursorOrigin.h"

@@ -1,4 +1,5 @@
 // Roles: text, and the arithmetic of registers, which the hardware does not check.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/WG.h"

@@ -1,4 +1,5 @@
 // Types of the wg dialect: text, what they must satisfy, and the sizes that follow from them.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/IR/WG.h"

@@ -1,4 +1,5 @@
 // The plan dialect in C++: include this one header.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_DIALECT_PLAN_IR_PLAN_H

@@ -1,4 +1,5 @@
 // Where a cursor of a ring comes from.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_DIALECT_WG_IR_CURSORORIGIN_H

@@ -1,4 +1,5 @@
 // The wg dialect in C++: include this one header.
+//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_DIALECT_WG_IR_WG_H

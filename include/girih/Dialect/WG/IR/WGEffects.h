@@ -1,6 +1,7 @@
 // What the three op interfaces of the wg dialect talk about: effects on barriers, asynchronous
-// work, buffer accesses; and the resources on which memory effects act. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// work, buffer accesses; and the resources on which memory effects act.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_DIALECT_WG_IR_WGEFFECTS_H
 #define GIRIH_DIALECT_WG_IR_WGEFFECTS_H

@@ -15,9 +15,8 @@ def WG_SpecializeOp : WG_Op<"specialize", [NoTerminator, SingleBlock, RecursiveM
     rings and barriers; all of them have ended when the op ends.
 
     If roles say `registers`, all must. A launch of T threads allots floor(65536 / T / 8) * 8 registers a thread, at
-    most 248 that setmaxnreg could name and 255 in all; the budgets, idle warps included, add up to at most that (168 *
-    384 = 64,512 with three warpgroups, 128 * 512 = 65,536 with four), since a larger sum assembles silently and waits
-    for ever.
+    most 255; the budgets, idle warps included, add up to at most T times that (168 * 384 = 64,512 with three
+    warpgroups, 128 * 512 = 65,536 with four), since a larger sum assembles silently and waits for ever.
 
     Lowers to: a branch on the warpgroup's index, which `shfl.sync.idx` makes uniform, with `setmaxnreg` first in each arm.
 
