@@ -12,7 +12,7 @@
 #include "Emulator/Check/Clock.h"
 
 #include <array>
-#include <memory>
+#include <deque>
 
 namespace girih::emu {
 
@@ -26,20 +26,16 @@ struct Accessor {
   const Order *order = nullptr;
   AccessKind kind = AccessKind::Generic;
   uint32_t pc = 0;
-  uint16_t ctaRank = 0;
-  int16_t warp = -1;
   int8_t lane = -1;
 };
 
 /// One recorded access. clock 0: none.
 struct Epoch {
   uint32_t clock = 0;
+  uint32_t pc = 0;
   AgentId agent = 0;
   AccessKind kind = AccessKind::Generic;
   int8_t lane = -1;
-  uint32_t pc = 0;
-  int16_t warp = -1;
-  uint16_t ctaRank = 0;
 };
 
 enum class ConflictKind : uint8_t { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead, MissingProxyFence };
@@ -66,15 +62,22 @@ public:
   void forget(uint32_t address, uint32_t bytes);
 
 private:
+  struct Extra;
+  /// 40 bytes: what a tile's shadow occupies decides how fast copies and products are checked.
   struct Cell {
     Epoch write;
     Epoch reads[2];
-    /// More readers than two, rarely.
-    std::unique_ptr<std::vector<Epoch>> more;
-    /// Sixteen one-byte cells, when the bytes do not share a history.
-    std::unique_ptr<std::array<Cell, 16>> split;
-    bool initialised = false;
+    /// 1 + the index of more readers, or of sixteen cells of one byte; 0: none.
+    uint32_t extra : 30 = 0;
+    uint32_t split : 1 = 0;
+    uint32_t initialised : 1 = 0;
   };
+  struct Extra {
+    std::vector<Epoch> readers;
+    std::array<Cell, 16> bytes;
+  };
+  Extra &extraOf(Cell &cell);
+  void dropExtra(Cell &cell);
 
   template <bool isWrite, typename Report>
   void forEach(uint32_t address, uint32_t bytes, const Accessor &who, Report &report) {
@@ -82,13 +85,13 @@ private:
     while (address < end) {
       uint32_t next = std::min(end, (address | 15) + 1);
       Cell &cell = cells[address / 16];
-      if (next - address == 16 && !cell.split) {
+      if (next - address == 16 && !cell.split) [[likely]] {
         touch<isWrite>(cell, address, 16, who, report);
       } else {
         if (!cell.split)
           splitCell(cell);
         for (uint32_t a = address; a < next; ++a)
-          touch<isWrite>((*cell.split)[a & 15], a, next - a, who, report);
+          touch<isWrite>(extras[cell.extra - 1].bytes[a & 15], a, next - a, who, report);
         if (isWrite && next - address == 16)
           mergeCell(cell);
       }
@@ -121,11 +124,11 @@ private:
           report(Conflict{ConflictKind::WriteAfterRead, address, bytes, reader});
         reader.clock = 0;
       }
-      if (cell.more) {
-        for (Epoch &reader : *cell.more)
+      if (cell.extra) {
+        for (const Epoch &reader : extras[cell.extra - 1].readers)
           if (reader.agent != who.agent && seen.get(reader.agent) < reader.clock)
             report(Conflict{ConflictKind::WriteAfterRead, address, bytes, reader});
-        cell.more.reset();
+        dropExtra(cell);
       }
       cell.write = epochOf(who);
       cell.initialised = true;
@@ -133,9 +136,9 @@ private:
   }
 
   static Epoch epochOf(const Accessor &who) {
-    return {who.clock, who.agent, who.kind, who.lane, who.pc, who.warp, who.ctaRank};
+    return {who.clock, who.pc, who.agent, who.kind, who.lane};
   }
-  static void noteRead(Cell &cell, const Accessor &who) {
+  void noteRead(Cell &cell, const Accessor &who) {
     const Clock &seen = who.order->seen;
     Epoch *free = nullptr;
     for (Epoch &reader : cell.reads) {
@@ -153,11 +156,13 @@ private:
     }
     noteMore(cell, who);
   }
-  static void noteMore(Cell &cell, const Accessor &who);
-  static void splitCell(Cell &cell);
-  static void mergeCell(Cell &cell);
+  void noteMore(Cell &cell, const Accessor &who);
+  void splitCell(Cell &cell);
+  void mergeCell(Cell &cell);
 
   std::vector<Cell> cells;
+  std::deque<Extra> extras; ///< stays where it is while it grows
+  std::vector<uint32_t> freeExtras;
 };
 
 } // namespace girih::emu

@@ -39,8 +39,6 @@ struct AsyncOp {
     who.order = &order;
     who.kind = kind;
     who.pc = pc;
-    who.ctaRank = static_cast<uint16_t>(cta->rank);
-    who.warp = static_cast<int16_t>(warp->index);
     who.lane = static_cast<int8_t>(lane);
     return who;
   }

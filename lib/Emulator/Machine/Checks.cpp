@@ -143,8 +143,6 @@ Accessor accessorOf(const Context &c, uint32_t lane) {
   who.clock = c.warp.clock();
   who.order = &c.warp.order;
   who.pc = c.pc;
-  who.ctaRank = static_cast<uint16_t>(c.cta.rank);
-  who.warp = static_cast<int16_t>(c.warp.index);
   who.lane = static_cast<int8_t>(lane);
   return who;
 }
@@ -189,10 +187,12 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     s.bytes = conflict.bytes;
     return s;
   };
-  std::vector<Site> sites{withBytes(site(accessName(who.kind, isWrite), who.pc, who.ctaRank, who.warp, who.lane))};
+  auto rankOf = [&](AgentId agent) -> uint32_t { return agents[agent].rank; };
+  auto warpOf = [&](AgentId agent) -> int { return agents[agent].warp; };
+  std::vector<Site> sites{withBytes(site(accessName(who.kind, isWrite), who.pc, rankOf(who.agent), warpOf(who.agent), who.lane))};
   const bool otherWrote = conflict.kind != ConflictKind::WriteAfterRead;
   if (!uninitialised)
-    sites.push_back(withBytes(site(accessName(other.kind, otherWrote), other.pc, other.ctaRank, other.warp, other.lane)));
+    sites.push_back(withBytes(site(accessName(other.kind, otherWrote), other.pc, rankOf(other.agent), warpOf(other.agent), other.lane)));
   const char *kind = "shared-race";
   std::string message, hint;
   std::string where = "shared memory of CTA " + ctaText(target.id) + " at " + hex(conflict.address);

@@ -38,7 +38,7 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
   cta.liveWarps = launch.warpsPerCta;
   cta.wgmmaQueues.resize((launch.warpsPerCta + 3) / 4);
   for (WgmmaQueue &queue : cta.wgmmaQueues)
-    queue.agent = newAgent();
+    queue.agent = newAgent(cta, static_cast<int>(&queue - cta.wgmmaQueues.data()) * 4);
   ++liveCtas;
   for (uint32_t w = 0; w < launch.warpsPerCta; ++w) {
     auto warp = std::make_unique<Warp>();
@@ -51,8 +51,8 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
     warp->registers = reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(warp->storage.get()) + 63) / 64 * 64);
     warp->local.assign(size_t(32) * kernel.localBytes, 0xcb);
     warp->registerCount = launch.launchRegisters;
-    warp->agent = newAgent();
-    warp->bulkAgent = newAgent();
+    warp->agent = newAgent(cta, static_cast<int>(w));
+    warp->bulkAgent = newAgent(cta, static_cast<int>(w));
     warp->order.seen.raise(warp->agent, 1);
     warp->tracked.resize(kernel.tracked.size());
     Fragment whole;

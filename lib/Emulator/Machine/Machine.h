@@ -301,7 +301,10 @@ public:
 
   // Order.
   void tick(Warp &warp) { warp.order.seen.raise(warp.agent, warp.clock() + 1); }
-  AgentId newAgent() { return nextAgent++; }
+  AgentId newAgent(const Cta &cta, int warp) {
+    agents.push_back({static_cast<uint16_t>(cta.rank), static_cast<int16_t>(warp)});
+    return static_cast<AgentId>(agents.size() - 1);
+  }
 
   // Barriers.
   void mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_t offset, uint32_t count);
@@ -377,10 +380,20 @@ private:
 
   uint64_t linear;
   uint32_t liveCtas = 0;
-  AgentId nextAgent = 0;
+  /// Where an agent belongs, for reports; -1: no warp.
+  struct Agent {
+    uint16_t rank;
+    int16_t warp;
+  };
+  std::vector<Agent> agents;
+  /// What a wgmma descriptor that has been checked reads, by rows / 8 and major-ness, which fix the bytes.
+  struct OperandBytes {
+    bool checked = false;
+    std::vector<GranuleRun> runs;
+  };
+  std::unordered_map<uint64_t, OperandBytes> operandCache[33][2];
   uint32_t nextFragment = 1;
   std::vector<std::unique_ptr<AsyncOp>> async;
-  std::vector<GranuleRun> scratchRuns;
   struct OrderedOp {
     uint32_t rank, warp, fragment;
   };

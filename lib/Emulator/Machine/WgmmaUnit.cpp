@@ -118,9 +118,15 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
   auto readable = [&](const char *name, uint64_t bits, const OperandShape &shape, uint8_t *dense) {
     MatrixDescriptor descriptor = decodeMatrixDescriptor(bits);
     if (checking()) {
-      if (std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end); !problem.empty()) {
-        bad(name, bits, shape);
-        return false;
+      // Few descriptors occur, again and again.
+      OperandBytes &operand = operandCache[shape.rows / 8][shape.major == Major::MN][bits];
+      if (!operand.checked) {
+        if (std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end); !problem.empty()) {
+          bad(name, bits, shape);
+          return false;
+        }
+        operandRuns(descriptor, shape, operand.runs);
+        operand.checked = true;
       }
       Accessor who;
       who.agent = queue.agent;
@@ -128,10 +134,7 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       who.order = &op->order;
       who.kind = AccessKind::Wgmma;
       who.pc = op->pc;
-      who.ctaRank = static_cast<uint16_t>(cta.rank);
-      who.warp = static_cast<int16_t>(group * 4);
-      operandRuns(descriptor, shape, scratchRuns);
-      for (const GranuleRun &run : scratchRuns)
+      for (const GranuleRun &run : operand.runs)
         asyncRead(cta, run.address, run.bytes, who);
     }
     if (gatherOperand(descriptor, shape, view, dense))
