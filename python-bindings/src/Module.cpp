@@ -7,6 +7,7 @@
 //
 //===--------------------------------------------------------------------------------------------===//
 #include "Array.h"
+#include "Entry.h"
 #include "Program.h"
 
 #include <nanobind/stl/string.h>
@@ -45,6 +46,7 @@ NB_MODULE(_runtime, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
   bindArray(module);
+  bindEntry(module);
   bindProgram(module);
   module.def("synchronize", &synchronize,
              "Waits for every launch. Raises girih.DeviceError if one of them failed.");

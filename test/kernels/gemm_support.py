@@ -92,11 +92,10 @@ def tiles_of(variant, shape):
 
 
 def run(variant, out, persistent, a, b, seed):
-    """The GEMM on the emulated device with a seed; persistent runs have half as many SMs as tiles."""
+    """The GEMM on the emulated device with a seed."""
     device_a, device_b = operands(variant, a, b)
     c = gr.asarray(np.full((a.shape[0], b.shape[1]), np.nan, np.float32), dtype=out)
-    sms = max(1, tiles_of(variant, (a.shape[0], b.shape[1])) // 2) if persistent else 132
-    with emulator.options(seed=seed, sms=sms):
+    with emulator.options(seed=seed):
         variant.launch(device_a, device_b, c, persistent=persistent)
     return c.numpy()
 

@@ -17,6 +17,7 @@ from gemm_support import (
     tiles_of,
 )
 from girih import wg
+from girih.runtime import device
 
 SEEDS = range(10)
 
@@ -25,7 +26,7 @@ SEEDS = range(10)
 @pytest.mark.parametrize("out", [gr.bf16, gr.f32], ids=["bf16", "f32"])
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 class TestEveryVariant:
-    """10 seeds of the emulated device each; persistent kernels have more tiles than CTAs where there are two."""
+    """10 seeds of the emulated device each."""
 
     @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
     def test_integers_are_exact(self, variant, out, persistent, shape):
@@ -127,8 +128,11 @@ def test_a_narrow_last_chunk_leaves_the_neighbour_alone(variant, out):
     np.testing.assert_array_equal(c.numpy(), expected)
 
 
-def test_more_tiles_than_ctas_in_the_persistent_runs():
-    assert [tiles_of(Variant(128, 128, 64, "kn"), shape) for shape in SHAPES] == [2, 2, 8, 1, 6, 6]
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_the_shapes_have_more_tiles_than_the_persistent_runs_have_ctas(variant):
+    """The device of these tests has two multiprocessors (conftest.py), so a launch has at most two CTAs."""
+    assert device.multiprocessors() == 2
+    assert sum(tiles_of(variant, shape) > 2 for shape in SHAPES) >= 1
 
 
 @pytest.mark.parametrize(

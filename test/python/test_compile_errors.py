@@ -3,8 +3,9 @@
 import inspect
 import traceback
 
-import girih as gr
 import pytest
+
+import girih as gr
 from girih import wg
 
 A_LIST = [1, 2, 3]

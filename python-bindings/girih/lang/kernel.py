@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from girih._runtime import Entry
 from girih.dtypes import DType
 from girih.errors import CompileError, LaunchError
 from girih.lang.annotations import ArrayAnnotation, const
@@ -14,10 +15,11 @@ from girih.lang.module import ArraySignature, Parameter, emit_module
 from girih.lang.visitor import is_constant
 
 
-class Kernel:
+class Kernel(Entry):
     """A kernel. Call it with arrays (and constants by keyword) to run it on the device."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
         self.function = function
         functools.update_wrapper(self, function)
         self._signature = inspect.signature(function)
@@ -43,12 +45,12 @@ class Kernel:
             self._parameters = parameters
         return self._parameters
 
-    def emit(self, *args: Any, **kwargs: Any) -> str:
+    def _emit(self, *args: Any, **kwargs: Any) -> str:
         """The MLIR text that a call with these arguments compiles."""
         signature, _ = self._bind(args, kwargs)
         return emit_module(self.function, self.parameters, signature)[0]
 
-    def compile(self, *args: Any, **kwargs: Any) -> Any:
+    def _compile(self, *args: Any, **kwargs: Any) -> Any:
         """Compiles for a call with these arguments, without launching; returns the program.
 
         Its ``info`` holds registers, spills, shared memory, messages of ptxas and the times of each step.
@@ -57,7 +59,7 @@ class Kernel:
         signature, _ = self._bind(args, kwargs)
         return self._program(signature)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def _call(self, *args: Any, **kwargs: Any) -> None:
         """Runs the kernel and returns when its outputs are ready.
 
         Raises CompileError, LaunchError (arguments) or DeviceError (findings of the device).

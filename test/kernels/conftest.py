@@ -1,0 +1,5 @@
+"""Kernels run on a device of two multiprocessors, so that persistent ones have more tiles than CTAs."""
+
+import os
+
+os.environ["GIRIH_SMS"] = "2"
