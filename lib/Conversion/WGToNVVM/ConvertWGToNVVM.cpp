@@ -3,6 +3,7 @@
 
 #include "Patterns.h"
 
+#include "girih/Conversion/WGToNVVM/InlineAsm.h"
 #include "girih/Conversion/WGToNVVM/WGToNVVM.h"
 #include "girih/Dialect/WG/Transforms/Transforms.h"
 
@@ -39,16 +40,12 @@ static void prefetchTensorMaps(gpu::GPUFuncOp kernel, const RoleContexts &roles)
     else
       builder.setInsertionPointToStart(branch.thenBlock());
     auto pointer = LLVM::LLVMPointerType::get(branch.getContext());
-    if (role.leader)
-      builder.setInsertionPointToStart(
-          scf::IfOp::create(builder, loc, role.leader, /*withElseRegion=*/false).thenBlock());
     for (Value view : views) {
       Value address = UnrealizedConversionCastOp::create(builder, loc, pointer, view).getResult(0);
-      NVVM::PrefetchOp::create(builder, loc, /*cacheLevel=*/NVVM::PrefetchCacheLevelAttr(),
-                               /*evictPriority=*/NVVM::CacheEvictionPriorityAttr(), address,
-                               /*predicate=*/Value(),
-                               /*tensormap=*/builder.getUnitAttr(), /*uniform=*/UnitAttr(),
-                               /*in_param_space=*/UnitAttr());
+      InlineAsm text;
+      std::string guard = role.leader ? "@" + text.input(role.leader) + " " : std::string();
+      text.line(guard + "prefetch.tensormap [" + text.input(address) + "];");
+      text.emit(builder, loc);
     }
   });
 }

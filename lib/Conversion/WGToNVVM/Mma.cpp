@@ -6,8 +6,6 @@
 #include "girih/Conversion/WGToNVVM/Registers.h"
 #include "girih/Conversion/WGToNVVM/Wgmma.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 
 namespace girih::wg {
@@ -128,17 +126,8 @@ struct WaitPattern : StatePattern<WaitOp> {
     }
     Value written = adaptor.getWritten();
     if (written && !matchPattern(written, m_One())) {
-      // A branch and not a select: it is taken alike by all threads, and skips one move a register.
-      for (Value &value : values) {
-        auto choice =
-            scf::IfOp::create(rewriter, loc, value.getType(), written, /*withElseRegion=*/true);
-        OpBuilder then = choice.getThenBodyBuilder();
-        scf::YieldOp::create(then, loc, value);
-        OpBuilder otherwise = choice.getElseBodyBuilder();
-        Value zero = LLVM::ZeroOp::create(otherwise, loc, value.getType());
-        scf::YieldOp::create(otherwise, loc, zero);
-        value = choice.getResult(0);
-      }
+      for (Value &value : values)
+        value = emitZeroUnless(rewriter, loc, written, value);
     }
     rewriter.replaceOp(op, values);
     return success();

@@ -149,4 +149,19 @@ SmallVector<Value> emitWgmmaWait(OpBuilder &builder, Location loc, int64_t inFli
   return results;
 }
 
+Value emitZeroUnless(OpBuilder &builder, Location loc, Value written, Value value) {
+  InlineAsm block;
+  SmallVector<std::string> names;
+  for (Value field : unpack(builder, loc, value))
+    names.push_back(block.tied(field));
+  std::string condition = block.input(written);
+  block.line("{");
+  block.line("@" + condition + " bra keep_${:uid};");
+  for (const std::string &name : names)
+    block.line("mov.b32 " + name + ", 0;");
+  block.line("keep_${:uid}:");
+  block.line("}");
+  return block.emitStruct(builder, loc);
+}
+
 } // namespace girih::wg

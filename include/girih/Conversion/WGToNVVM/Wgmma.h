@@ -44,6 +44,12 @@ llvm::SmallVector<mlir::Value> emitWgmmaWait(mlir::OpBuilder &builder, mlir::Loc
                                              llvm::ArrayRef<mlir::Value> accumulators,
                                              llvm::ArrayRef<mlir::Value> fragments);
 
+/// Emits zeroes for every register of the struct `value` unless `written` (i1, the same in all
+/// threads of a warp): a branch over the moves. LLVM makes a select for each register of what it
+/// sees as a branch, and those cost a step of the main loop.
+mlir::Value emitZeroUnless(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value written,
+                           mlir::Value value);
+
 } // namespace girih::wg
 
 #endif // GIRIH_CONVERSION_WGTONVVM_WGMMA_H
