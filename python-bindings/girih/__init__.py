@@ -28,13 +28,16 @@ _LAZY = {
     "zeros": "girih.runtime.array",
     "from_dlpack": "girih.runtime.array",
 }
+_LAZY_MODULES = {"device": "girih.runtime.device", "emulator": "girih.emulator"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        import importlib
+    import importlib
 
+    if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _LAZY_MODULES:
+        return importlib.import_module(_LAZY_MODULES[name])
     raise AttributeError(f"module 'girih' has no attribute '{name}'")
 
 
@@ -71,4 +74,5 @@ __all__ = [
     "u64",
     "u8",
     *_LAZY,
+    *_LAZY_MODULES,
 ]

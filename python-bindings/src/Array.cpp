@@ -16,6 +16,7 @@ namespace girih::python {
 
 std::shared_ptr<Memory> Memory::allocate(size_t bytes) {
   rt::Device &device = rt::Device::get();
+  nb::gil_scoped_release released; // another thread's launch may have to end first
   uint64_t address = device.allocate(bytes);
   return std::make_shared<Memory>(address, bytes, [&device, address] { device.free(address); });
 }
@@ -210,6 +211,7 @@ void bindArray(nb::module_ &module) {
       .def(
           "_zero",
           [](const Array &array) {
+            nb::gil_scoped_release released;
             rt::Device::get().fillWithZeros(array.view.address, array.spanBytes());
           },
           "Fills the bytes of the array with zeros.")

@@ -289,6 +289,7 @@ void writeBack(const Array &array, nb::handle capsule) {
         "an array that the kernel writes must be writable host memory of the same dtype and "
         "shape, which it no longer is");
   synchronize();
+  nb::gil_scoped_release released;
   char *data = dataOf(*tensor);
   if (view.strides == array.view.strides) {
     rt::Device::get().copyToHost(data, array.view.address, array.spanBytes());
@@ -351,6 +352,7 @@ nb::object toDlpack(const Array &array, nb::object stream, nb::object maxVersion
   size_t bytes = array.spanBytes();
   if (toHost) {
     content->host.resize(std::max<size_t>(bytes, 1));
+    nb::gil_scoped_release released;
     runtime.copyToHost(content->host.data(), array.view.address, bytes);
     tensor.data = content->host.data();
     flags = IsCopied;
@@ -359,6 +361,7 @@ nb::object toDlpack(const Array &array, nb::object stream, nb::object maxVersion
       flags |= ReadOnly;
   } else if (mustCopy) {
     content->memory = Memory::allocate(bytes);
+    nb::gil_scoped_release released;
     runtime.copyOnDevice(content->memory->address(), array.view.address, bytes);
     tensor.data = reinterpret_cast<void *>(content->memory->address());
     flags = IsCopied;
