@@ -128,8 +128,7 @@ struct Warp {
   };
   std::vector<Pending> tracked;
   uint32_t wgmmaWaited = 0; ///< operations up to this one have been waited for
-  uint32_t fenceEpoch = 1;
-  bool everFenced = false;
+  uint32_t fenceEpoch = 1; ///< 1 + the number of wgmma.fence executed
 };
 
 struct Mbarrier {

@@ -71,6 +71,9 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
       std::memcpy(op.a.data() + (part * 4 + r) * 32, c.src<uint32_t>(form.a[r]), 128);
   // The state of the registers that it names.
   const bool check = checking();
+  if (check && warp.fenceEpoch == 1)
+    report("missing-wgmma-fence", "the first wgmma of a warp comes without a wgmma.fence before it", {here(c, "issues")},
+           "wgmma.fence must come before the first wgmma and after every ordinary access to its registers");
   const char *hint = "wgmma.fence must come between ordinary accesses to the registers and the wgmma";
   for (uint32_t i = 0; i < form.trackedD.size(); ++i) {
     Warp::Pending &p = warp.tracked[form.trackedD[i]];
