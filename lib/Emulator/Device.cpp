@@ -35,6 +35,7 @@ class ModuleImpl final : public Module {
 public:
   ModuleImpl(std::shared_ptr<GlobalMemory> memory) : memory(std::move(memory)) {}
   ~ModuleImpl() override {
+    std::lock_guard<std::mutex> lock(memory->mutex);
     for (const auto &variable : image.variables)
       memory->free(variable.second.address);
   }
@@ -172,7 +173,6 @@ void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const 
 struct Device::Impl {
   DeviceOptions options;
   std::shared_ptr<GlobalMemory> memory;
-  mutable std::mutex mutex;
 };
 
 Device::Device(const DeviceOptions &options) : state(std::make_unique<Impl>()) {
@@ -186,20 +186,20 @@ Device::~Device() = default;
 const DeviceOptions &Device::options() const { return state->options; }
 
 uint64_t Device::allocate(uint64_t bytes) {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   return state->memory->allocate(bytes);
 }
 void Device::free(uint64_t address) {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   state->memory->free(address);
 }
 std::optional<AllocationInfo> Device::findAllocation(uint64_t address) const {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   const AllocationInfo *info = state->memory->find(address);
   return info ? std::optional(*info) : std::nullopt;
 }
 uint64_t Device::bytesAllocated() const {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   return state->memory->used();
 }
 
@@ -218,23 +218,23 @@ uint8_t *checkedRange(const GlobalMemory &memory, uint64_t address, uint64_t byt
 } // namespace
 
 void Device::copyToDevice(uint64_t destination, const void *source, uint64_t bytes) {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   if (bytes)
     std::memcpy(checkedRange(*state->memory, destination, bytes, "a copy to the device"), source, bytes);
 }
 void Device::copyFromDevice(void *destination, uint64_t source, uint64_t bytes) const {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   if (bytes)
     std::memcpy(destination, checkedRange(*state->memory, source, bytes, "a copy from the device"), bytes);
 }
 void Device::copyOnDevice(uint64_t destination, uint64_t source, uint64_t bytes) {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   if (bytes)
     std::memmove(checkedRange(*state->memory, destination, bytes, "a copy on the device"),
                  checkedRange(*state->memory, source, bytes, "a copy on the device"), bytes);
 }
 void Device::fill(uint64_t destination, uint32_t value, unsigned elementBytes, uint64_t count) {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   if (elementBytes != 1 && elementBytes != 2 && elementBytes != 4)
     throw DeviceError(ErrorCode::InvalidValue, "a fill of elements of " + std::to_string(elementBytes) + " bytes; 1, 2 and 4 are possible");
   if (!count)
@@ -251,8 +251,8 @@ void Device::fill(uint64_t destination, uint32_t value, unsigned elementBytes, u
 }
 
 std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const ModuleOptions &options) {
-  std::lock_guard<std::mutex> lock(state->mutex);
-  auto module = std::make_shared<ModuleImpl>(state->memory);
+  auto module = std::make_shared<ModuleImpl>(state->memory); // outlives the lock: its destructor takes it
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   ModuleImage &image = module->image;
   image.name = options.name;
   image.text = std::string(ptxText);
@@ -315,11 +315,13 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
 }
 
 LaunchResult Device::launch(const Function &function, const LaunchConfig &config) {
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
   const Kernel &kernel = static_cast<const FunctionImpl &>(function).kernel;
   const FunctionAttributes &attributes = kernel.attributes;
   Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
   checkLaunch(attributes, config, kernel, cluster);
+  if (config.options.numerics != Numerics::Exact)
+    throw DeviceError(ErrorCode::InvalidValue, "numerics 'hopper' are not modelled yet; use 'exact'");
 
   LaunchContext launch;
   launch.kernel = &kernel;

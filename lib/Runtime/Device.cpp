@@ -48,6 +48,7 @@ void Device::enter() const {
 }
 
 uint64_t Device::allocate(size_t bytes) const {
+  Turn turn = takeTurn();
   enter();
   cuda::CUdeviceptr address = 0;
   // cuMemAlloc refuses 0 bytes, and an empty array still needs an address of its own.
@@ -65,6 +66,7 @@ void Device::free(uint64_t address) const noexcept {
 void Device::copyToDevice(uint64_t destination, const void *source, size_t bytes) const {
   if (bytes == 0)
     return;
+  Turn turn = takeTurn();
   enter();
   cuda->check(cuda->cuMemcpyHtoD_v2(destination, source, bytes), "copying to the device failed");
 }
@@ -72,6 +74,7 @@ void Device::copyToDevice(uint64_t destination, const void *source, size_t bytes
 void Device::copyToHost(void *destination, uint64_t source, size_t bytes) const {
   if (bytes == 0)
     return;
+  Turn turn = takeTurn();
   enter();
   cuda->check(cuda->cuMemcpyDtoH_v2(destination, source, bytes), "copying from the device failed");
 }
@@ -79,6 +82,7 @@ void Device::copyToHost(void *destination, uint64_t source, size_t bytes) const 
 void Device::copyOnDevice(uint64_t destination, uint64_t source, size_t bytes) const {
   if (bytes == 0)
     return;
+  Turn turn = takeTurn();
   enter();
   cuda->check(cuda->cuMemcpyDtoD_v2(destination, source, bytes), "copying on the device failed");
 }
@@ -86,11 +90,24 @@ void Device::copyOnDevice(uint64_t destination, uint64_t source, size_t bytes) c
 void Device::fillWithZeros(uint64_t address, size_t bytes, cuda::CUstream stream) const {
   if (bytes == 0)
     return;
+  Turn turn = takeTurn();
   enter();
   cuda->check(cuda->cuMemsetD8Async(address, 0, bytes, stream), "filling with zeros failed");
 }
 
+Device::Turn Device::takeTurn(const Interrupted &interrupted) const {
+  Turn turn(launching, std::defer_lock);
+  if (cuda->isEmulated())
+    while (!turn.try_lock_for(askEvery))
+      if (interrupted && interrupted())
+        break;
+  return turn;
+}
+
 Wait Device::synchronize(cuda::CUstream stream, const Interrupted &interrupted) const {
+  Turn turn = takeTurn(interrupted);
+  if (!isMine(turn))
+    return Wait::Stopped;
   enter();
   Clock::time_point start = Clock::now(), nextQuestion = start + askEvery;
   microseconds pause(0);

@@ -11,8 +11,6 @@
 
 #include "girih/Image/Image.h"
 
-#include <chrono>
-
 namespace girih::runtime {
 
 Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
@@ -84,20 +82,14 @@ Wait Program::launch(Device &device, const std::vector<Argument> &arguments, cud
                      const Interrupted &interrupted) {
   checkArguments(contents, arguments);
   device.announce();
+  Device::Turn turn = device.takeTurn(interrupted);
+  if (!device.isMine(turn))
+    return Wait::Stopped;
   device.enter();
   load(device);
   HostPlan plan(contents, arguments, device, functions, stream);
-  if (!device.driver().isEmulated()) {
-    plan.run();
-    return Wait::Done;
-  }
-  // Another thread's launch may take long: the user can give up waiting for it, too.
-  std::unique_lock<std::timed_mutex> lock(device.launchMutex(), std::defer_lock);
-  while (!lock.try_lock_for(std::chrono::milliseconds(50)))
-    if (interrupted && interrupted())
-      return Wait::Stopped;
   plan.run();
-  return device.synchronize(stream, interrupted);
+  return device.driver().isEmulated() ? device.synchronize(stream, interrupted) : Wait::Done;
 }
 
 } // namespace girih::runtime

@@ -7,12 +7,12 @@ reused within a tile and across tiles.
 import inspect
 import re
 
-import gemm
 import numpy as np
 import pytest
-from gemm_support import Variant, integers, operands
 
+import gemm
 import girih as gr
+from gemm_support import Variant, integers, operands
 from girih import _runtime, emulator
 from girih.compiler.worker import WORKER
 

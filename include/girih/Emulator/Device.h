@@ -91,7 +91,7 @@ class Function;
 
 enum class Numerics {
   Exact,  ///< exact products, float32 accumulation in k order
-  Hopper, ///< alignment and truncation as published measurements of the tensor core describe
+  Hopper, ///< as measured on the tensor core; not modelled yet, a launch that asks for it is refused
 };
 
 /// Who gets to run first. Every adversary is legal; programs must be right under all of them.

@@ -47,6 +47,7 @@ public:
 
   /// Device memory; throws DeviceError when there is no room. `bytes` may be 0.
   uint64_t allocate(size_t bytes) const;
+  /// Never waits for another thread.
   void free(uint64_t address) const noexcept;
   /// Both wait for the copy; copyToHost does not wait for launches on other streams than the
   /// default.
@@ -62,14 +63,21 @@ public:
   /// Prints on stderr, once, which device runs the kernels.
   void announce() const;
 
-  /// Held from a launch on the emulated device until its findings have been read.
-  std::timed_mutex &launchMutex() const { return launching; }
+  using Turn = std::unique_lock<std::recursive_timed_mutex>;
+
+  /// Waits until no other thread is between a launch on the emulated device and its findings, which
+  /// belong to that launch and to no one else's call; holds others off as long as the result lives.
+  /// All functions above but free do so themselves. Empty for a GPU, where nobody waits. Gives up,
+  /// with a lock that owns nothing, when `interrupted` says so; see isMine.
+  Turn takeTurn(const Interrupted &interrupted = {}) const;
+  /// False if takeTurn gave up.
+  bool isMine(const Turn &turn) const { return !cuda->isEmulated() || turn.owns_lock(); }
 
 private:
   std::unique_ptr<Driver> cuda;
   cuda::CUcontext context = nullptr;
   int multiprocessors = 0;
-  mutable std::timed_mutex launching;
+  mutable std::recursive_timed_mutex launching;
   mutable std::once_flag announced;
 };
 

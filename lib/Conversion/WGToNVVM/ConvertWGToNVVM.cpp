@@ -8,7 +8,6 @@
 #include "girih/Dialect/WG/Transforms/Transforms.h"
 
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 

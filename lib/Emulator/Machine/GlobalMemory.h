@@ -9,6 +9,7 @@
 #include "girih/Emulator/Device.h"
 
 #include <map>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +35,8 @@ public:
   /// The live or freed allocation nearest below `address`, for messages; nullptr if none.
   const AllocationInfo *nearest(uint64_t address, bool &freed) const;
   uint64_t used() const { return usedBytes; }
+  /// Held by whoever changes allocations, and by a launch.
+  std::mutex mutex;
   /// Host address of a device address inside an allocation.
   uint8_t *host(uint64_t address) const { return memory + (address - kGlobalBase); }
 

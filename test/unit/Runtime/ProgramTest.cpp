@@ -7,6 +7,9 @@
 
 #include <chrono>
 #include <cstring>
+#include <future>
+#include <thread>
+#include <utility>
 
 using namespace girih::runtime;
 using nlohmann::json;
@@ -241,10 +244,45 @@ TEST_F(ProgramTest, ALaunchCanBeStopped) {
 
 TEST_F(ProgramTest, WaitingForAnothersLaunchCanBeStopped) {
   Program program(image);
-  std::lock_guard<std::timed_mutex> other(device().launchMutex());
-  EXPECT_EQ(program.launch(device(), arguments(8, 8, 8), nullptr, [] { return true; }),
-            Wait::Stopped);
+  std::promise<void> taken, finished;
+  std::thread other([&] {
+    Device::Turn turn = device().takeTurn();
+    taken.set_value();
+    finished.get_future().wait();
+  });
+  taken.get_future().wait();
+  auto stop = [] { return true; };
+  EXPECT_EQ(program.launch(device(), arguments(8, 8, 8), nullptr, stop), Wait::Stopped);
+  EXPECT_EQ(device().synchronize(nullptr, stop), Wait::Stopped);
   EXPECT_TRUE(fake().launches.empty());
+  finished.set_value();
+  other.join();
+  EXPECT_EQ(program.launch(device(), arguments(8, 8, 8)), Wait::Done);
+}
+
+TEST_F(ProgramTest, OthersDoNotTakeALaunchsFindings) {
+  // While one thread waits for its launch, another copies: the finding is the first one's.
+  Program program(image);
+  fake().notReady = 400;
+  fake().reports = "race: ...";
+  uint64_t address = device().allocate(4);
+  std::string found;
+  std::promise<void> waiting;
+  std::thread launching([&, told = false]() mutable {
+    // Asked for the first time after about 50 ms of waiting.
+    auto tell = [&] {
+      if (!std::exchange(told, true))
+        waiting.set_value();
+      return false;
+    };
+    found = messageOf<DeviceError>(
+        [&] { program.launch(device(), arguments(8, 8, 8), nullptr, tell); });
+  });
+  waiting.get_future().wait();
+  EXPECT_EQ(messageOf<DeviceError>([&] { device().synchronize(); }), "no error");
+  launching.join();
+  EXPECT_EQ(found, "race: ...");
+  device().free(address);
 }
 
 TEST_F(ProgramTest, AShortLaunchIsWaitedFor) {

@@ -32,7 +32,7 @@ def ConvertWGToNVVM : Pass<"convert-wg-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     inside kernels, and the pass fails where one is.
   }];
   let dependentDialects = ["::girih::wg::WGDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
 def ConvertScalars : Pass<"convert-scalars-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
