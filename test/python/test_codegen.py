@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What every variant of the GEMM must look like once it is compiled: ptxas has nothing to say, each instruction with
+a side effect leads to a line of the kernel, and the main loop is as dense as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from girih.compiler.worker import WORKER, compiler_path
+
+sys.path.insert(0, str(Path(__file__).absolute().parents[2] / "bench"))
+from _kernels import Kernel, gemm, gemms
+from _sass import instructions_per_wgmma, parse
+
+EXAMPLE = Path(__file__).absolute().parents[2] / "examples/gemm.py"
+
+# Instructions that other threads, or the asynchronous units, can tell.
+SIDE_EFFECT = re.compile(
+    r"\b(st\.|ld\.|red\.|atom\.|mbarrier\.|cp\.async|wgmma\.|bar\.|barrier\.|setmaxnreg|fence\.|stmatrix|elect\.)"
+)
+
+
+def compiled(kernel: Kernel) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The worker's reply for a kernel that must compile."""
+    reply, blobs = WORKER.request(
+        {"id": 1, "mlir": kernel.mlir, "emit": ["image", "ptx"], "options": {}}
+    )
+    assert reply["ok"], reply["diagnostics"]
+    return reply, blobs
+
+
+def table_of(image: bytes, tmp_path: Path) -> dict[str, Any]:
+    """The location table of an image."""
+    (tmp_path / "image").write_bytes(image)
+    objcopy = "/usr/lib/llvm-22/bin/llvm-objcopy"
+    section = f".girih.loc={tmp_path / 'table'}"
+    subprocess.run([objcopy, "--dump-section", section, str(tmp_path / "image")], check=True)
+    return json.loads((tmp_path / "table").read_text())
+
+
+@pytest.mark.parametrize("kernel", list(gemms()), ids=lambda kernel: kernel.name)
+def test_ptxas_has_nothing_to_say(kernel: Kernel) -> None:
+    resources = compiled(kernel)[0]["resources"]
+    assert resources["ptxas_messages"] == []
+    assert resources["spill_bytes"] == 0 and resources["stack_bytes"] == 0
+    # 64 K registers for three warpgroups or four, in steps of 8 (CUDA C++ Programming Guide, compute capabilities).
+    assert resources["registers"] == (128 if "192x" in kernel.name else 168)
+    assert 0 < resources["shared_bytes"] <= 227 * 1024
+
+
+@pytest.mark.parametrize("kernel", list(gemms()), ids=lambda kernel: kernel.name)
+def test_every_side_effect_leads_to_a_line_of_the_kernel(kernel: Kernel, tmp_path: Path) -> None:
+    _, blobs = compiled(kernel)
+    ptx = blobs["ptx"].decode()
+    assert ".target sm_90a\n" in ptx
+    assert str(EXAMPLE) not in ptx and ".py" not in ptx
+    table = table_of(blobs["image"], tmp_path)
+    source = EXAMPLE.read_text().splitlines()
+    number, checked = 0, 0
+    for line in ptx.splitlines():
+        if found := re.match(r"\s*\.loc\s+\d+ \d+ (\d+)$", line):
+            number = int(found.group(1))
+        elif SIDE_EFFECT.search(line) and "ld.param" not in line and "//" not in line:
+            assert number > 0, line
+            function, relative, _ = table["locations"][number - 1][0]
+            at = table["functions"][function]
+            assert at["name"] == "matmul" and at["file"] == str(EXAMPLE)
+            assert source[at["line"] + relative - 2].strip(), line
+            if "cp.async.bulk.tensor.2d.shared" in line:
+                assert "wg.tma(" in source[at["line"] + relative - 2]
+            if "wgmma.mma_async" in line:
+                assert "wg.mma(" in source[at["line"] + relative - 2]
+            checked += 1
+    assert checked > 30
+
+
+def test_the_main_loop_of_128x256x64_has_at_most_14_instructions_a_wgmma() -> None:
+    sass = subprocess.run(
+        [compiler_path(), "-", "--emit=sass"],
+        input=gemm(128, 256).mlir,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    (function,) = parse(sass)
+    density = instructions_per_wgmma(function)
+    assert density is not None and density <= 14
+
+
+def test_a_kernel_that_moves_in_its_file_has_the_same_ptx() -> None:
+    kernel = gemm(128, 256)
+    first = re.search(r'name = "matmul", file = "[^"]*", line = (\d+)', kernel.mlir)
+    assert first is not None
+    begin = int(first.group(1))
+
+    def moved(line: re.Match[str]) -> str:
+        return f'"{line.group(1)}":{int(line.group(2)) + 100}:'
+
+    text = re.sub(r'"([^"]*gemm\.py)":(\d+):', moved, kernel.mlir)
+    text = text.replace(f"line = {begin}", f"line = {begin + 100}").replace("gemm.py", "other.py")
+    assert text != kernel.mlir
+    before, after = compiled(kernel)[1], compiled(Kernel("moved", "wg", text))[1]
+    assert before["ptx"] == after["ptx"]
+    assert before["image"] != after["image"]  # the header of the location table
