@@ -23,6 +23,10 @@ def compiler_path() -> str:
     """The girih-compile program: GIRIH_COMPILE, beside the package's build, or on PATH."""
     override = os.environ.get("GIRIH_COMPILE")
     if override:
+        if not os.access(override, os.X_OK):
+            raise GirihError(
+                f"the compiler {override} (from GIRIH_COMPILE) does not exist or is not executable"
+            )
         return override
     built = Path(__file__).absolute().parents[3] / "bin" / "girih-compile"
     if built.exists():
