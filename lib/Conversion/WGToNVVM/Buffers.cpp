@@ -65,23 +65,15 @@ Value sharedBase(OpBuilder &builder, Operation *op) {
   return LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
 }
 
-/// The offset that wg-allocate-shared has set.
-FailureOr<int64_t> offsetOf(Operation *op, std::optional<uint32_t> offset) {
-  if (!offset)
-    return op->emitOpError("has no offset in shared memory; run wg-allocate-shared first");
-  return static_cast<int64_t>(*offset);
-}
-
 struct AllocBufferPattern : StatePattern<AllocBufferOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(AllocBufferOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    FailureOr<int64_t> offset = offsetOf(op, op.getOffset());
-    if (failed(offset))
-      return failure();
     Location loc = op.getLoc();
     Value units = inUnits(rewriter, loc, sharedBase(rewriter, op));
-    rewriter.replaceOp(op, fromUnits(rewriter, loc, plus(rewriter, loc, units, *offset / 16)));
+    rewriter.replaceOp(
+        op, fromUnits(rewriter, loc,
+                      plus(rewriter, loc, units, static_cast<int64_t>(*op.getOffset()) / 16)));
     return success();
   }
 };
@@ -90,10 +82,7 @@ struct AllocBarrierPattern : StatePattern<AllocBarrierOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(AllocBarrierOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    FailureOr<int64_t> offset = offsetOf(op, op.getOffset());
-    if (failed(offset))
-      return failure();
-    rewriter.replaceOp(op, plus(rewriter, op.getLoc(), sharedBase(rewriter, op), *offset));
+    rewriter.replaceOp(op, plus(rewriter, op.getLoc(), sharedBase(rewriter, op), *op.getOffset()));
     return success();
   }
 };

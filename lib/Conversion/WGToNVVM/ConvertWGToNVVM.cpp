@@ -53,12 +53,14 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   FailureOr<target::TargetFeatures> features = targetFeatures(module);
   if (failed(features))
     return failure();
-  ConversionState state{RoleContexts(), *features};
+  ConversionState state(*features);
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
     if (failed(state.roles.prepare(kernel)))
       return failure();
     prefetchTensorMaps(kernel, state.roles);
   }
+  if (failed(checkConvertible(module, state)))
+    return failure();
   markFinishedWaits(module);
 
   MLIRContext *context = module.getContext();

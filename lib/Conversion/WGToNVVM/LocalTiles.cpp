@@ -5,8 +5,6 @@
 
 #include "girih/Conversion/WGToNVVM/InlineAsm.h"
 #include "girih/Conversion/WGToNVVM/Registers.h"
-#include "girih/Layout/Access.h"
-#include "girih/Layout/Shared.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -16,49 +14,15 @@ namespace girih::wg {
 
 namespace {
 
-/// How a tile moves, whichever the direction.
-struct LocalAccess {
-  AddressPlan addresses;
-  int64_t registers; ///< 32-bit registers per instruction
-  bool matrix, trans;
-};
-
-/// The cheaper of stmatrix/ldmatrix and plain vectors, in wavefronts; stmatrix if they cost the
-/// same, since it needs fewer addresses.
-FailureOr<LocalAccess> planAccess(Operation *op, RankedTensorType tile, BufferType buffer,
-                                  bool hasMatrix) {
-  int32_t bytes = static_cast<int32_t>(buffer.getElementBits() / 8);
-  std::optional<Swizzle> swizzle = swizzleOfSpan(static_cast<int32_t>(buffer.getSwizzle()));
-  Result<Layout> shared = sharedBuffer(static_cast<int32_t>(buffer.getShape()[0]),
-                                       static_cast<int32_t>(buffer.getShape()[1]), bytes, *swizzle,
-                                       buffer.isRowMajor() ? Dim::Col : Dim::Row);
-  if (!shared)
-    return op->emitOpError("cannot address the buffer: ") << shared.error();
-  const Layout &registers = getLayout(tile).getLayout();
-  Result<VectorAccess> vector = vectorAccess(registers, *shared, bytes);
-  if (bytes == 2 && hasMatrix)
-    if (Result<MatrixAccess> matrix = matrixAccess(registers, *shared, bytes))
-      if (!vector || matrix->cost.wavefronts <= vector->cost.wavefronts)
-        return LocalAccess{matrix->addresses, matrix->count, true, matrix->trans};
-  if (!vector)
-    return op->emitOpError("cannot move the tile: ") << vector.error();
-  int64_t width = vector->vector * bytes;
-  if (width % 4)
-    return op->emitOpError("moves ")
-           << width << " bytes at a time, less than a 32-bit register; expected a layout in "
-           << "which neighbours in a register are neighbours in the buffer";
-  return LocalAccess{vector->addresses, width / 4, false, false};
-}
-
 /// Calls `access` with the text of each instruction's address: "[$0+64]".
 template <typename Emit>
 void forEachAddress(OpBuilder &builder, Location loc, Value buffer, BufferType type,
                     const LocalAccess &plan, const ThreadPlace &place, Emit emit) {
   int64_t bytes = type.getElementBits() / 8;
-  Value thread = emitLayout(builder, loc, plan.addresses.thread, Dim::Offset, place, bytes);
+  Value thread = emitLayout(builder, loc, plan.addresses->thread, Dim::Offset, place, bytes);
   // The swizzle flips bits below the buffer's alignment, so it may act on the whole address.
   Value start = LLVM::AddOp::create(builder, loc, buffer, thread);
-  for (const AddressPlan::Step &step : plan.addresses.steps) {
+  for (const AddressPlan::Step &step : plan.addresses->steps) {
     Value address = start;
     if (step.flip)
       address =
@@ -95,10 +59,7 @@ struct StorePattern : StatePattern<LocalStoreOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     BufferType buffer = op.getBuffer().getType();
-    FailureOr<LocalAccess> plan =
-        planAccess(op, op.getTile().getType(), buffer, state.features.hasStoreMatrix());
-    if (failed(plan))
-      return failure();
+    const LocalAccess *plan = &state.accesses.find({op.getTile().getType(), buffer})->second;
     SmallVector<Value> registers = unpack(rewriter, loc, adaptor.getTile());
     ArrayRef<Value> rest(registers);
     forEachAddress(rewriter, loc, adaptor.getBuffer(), buffer, *plan, state.roles.of(op).place,
@@ -126,9 +87,7 @@ struct LoadPattern : StatePattern<LocalLoadOp> {
     Location loc = op.getLoc();
     BufferType buffer = op.getBuffer().getType();
     RankedTensorType tile = op.getTile().getType();
-    FailureOr<LocalAccess> plan = planAccess(op, tile, buffer, state.features.hasStoreMatrix());
-    if (failed(plan))
-      return failure();
+    const LocalAccess *plan = &state.accesses.find({tile, buffer})->second;
     Type field = registerType(tile.getElementType());
     SmallVector<Value> registers;
     forEachAddress(rewriter, loc, adaptor.getBuffer(), buffer, *plan, state.roles.of(op).place,

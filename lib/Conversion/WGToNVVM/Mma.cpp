@@ -41,25 +41,17 @@ struct MmaPattern : StatePattern<MmaOp> {
     request.blocks = rows / 64;
     request.accumulate = adaptor.getAccumulate();
 
-    auto describe = [&](BufferType buffer, int64_t kDim,
-                        StringRef which) -> FailureOr<MatrixOperand> {
-      std::optional<MatrixOperand> operand = matrixOperand(buffer, kDim);
-      if (operand)
-        return *operand;
-      return op.emitOpError("operand ")
-             << which << " has no swizzle, and wgmma cannot read plain lines; expected "
-             << "swizzle = 32, 64 or 128 in its buffer type, found " << buffer;
-    };
-    FailureOr<MatrixOperand> bOperand = describe(b, 0, "b");
-    if (failed(bOperand))
-      return failure();
+    // The verifier of wg.mma has seen to it that both buffers have a swizzle.
+    std::optional<MatrixOperand> bOperand = matrixOperand(b, 0);
+    if (!bOperand)
+      return rewriter.notifyMatchFailure(op, "operand b has no descriptor");
     request.bOperand = *bOperand;
     request.bAddress = inUnits(rewriter, loc, adaptor.getB());
 
     if (auto a = dyn_cast<BufferType>(op.getA().getType())) {
-      FailureOr<MatrixOperand> aOperand = describe(a, 1, "a");
-      if (failed(aOperand))
-        return failure();
+      std::optional<MatrixOperand> aOperand = matrixOperand(a, 1);
+      if (!aOperand)
+        return rewriter.notifyMatchFailure(op, "operand a has no descriptor");
       request.aOperand = *aOperand;
       request.aAddress = inUnits(rewriter, loc, adaptor.getA());
       if (groups > 1) {

@@ -6,6 +6,8 @@
 
 #include "RoleContext.h"
 
+#include "LocalAccess.h"
+
 #include "girih/Target/TargetFeatures.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,9 +17,18 @@ namespace girih::wg {
 
 /// What every pattern may ask for.
 struct ConversionState {
+  explicit ConversionState(target::TargetFeatures features) : features(features) {}
+
   RoleContexts roles;
   target::TargetFeatures features;
+  /// How a tile of the first type moves to or from a buffer of the second.
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, LocalAccess> accesses;
 };
+
+/// Reports everything under `root` that has no way to the nvvm phase on this target, and fails if
+/// there is something: a pattern that fails says no more than that an op is illegal. Plans the
+/// accesses of local loads and stores on the way.
+mlir::LogicalResult checkConvertible(mlir::Operation *root, ConversionState &state);
 
 template <typename Op> struct StatePattern : mlir::OpConversionPattern<Op> {
   StatePattern(const mlir::TypeConverter &converter, mlir::MLIRContext *context,

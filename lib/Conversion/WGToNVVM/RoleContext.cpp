@@ -85,7 +85,8 @@ LogicalResult RoleContexts::prepare(gpu::GPUFuncOp kernel) {
     });
   }
   if (branches.empty())
-    whole = create(builder, loc, thread, warp, kernel.getBody(), 0, threads / 32, false);
+    kernels[kernel.getName()] =
+        create(builder, loc, thread, warp, kernel.getBody(), 0, threads / 32, false);
 
   kernel.walk([&](Operation *op) {
     OpBuilder here(op);
@@ -94,7 +95,7 @@ LogicalResult RoleContexts::prepare(gpu::GPUFuncOp kernel) {
       op->replaceAllUsesWith(ValueRange{index});
       op->erase();
     } else if (auto elect = dyn_cast<ElectOp>(op)) {
-      Value elected = whole.elected;
+      Value elected = kernels[kernel.getName()].elected;
       if (!elected)
         elected = NVVM::ElectSyncOp::create(here, op->getLoc(), here.getI1Type(), Value());
       elect.replaceAllUsesWith(elected);
@@ -105,10 +106,14 @@ LogicalResult RoleContexts::prepare(gpu::GPUFuncOp kernel) {
 }
 
 const RoleContext &RoleContexts::of(Operation *op) const {
-  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
     if (auto found = roles.find(parent); found != roles.end())
       return found->second;
-  return whole;
+    if (auto symbol = dyn_cast<SymbolOpInterface>(parent))
+      if (auto found = kernels.find(symbol.getName()); found != kernels.end())
+        return found->second;
+  }
+  llvm_unreachable("prepare() has seen every kernel");
 }
 
 } // namespace girih::wg

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace girih::wg {
 
@@ -22,7 +23,9 @@ struct RoleContext {
   /// the role.
   mlir::Value elected, groupLeader, leader;
 
-  int64_t warpgroups() const { return (warps + 3) / 4; }
+  /// Warpgroups that share the rows of a TMA store: those of the role, unless it is no whole number
+  /// of them.
+  int64_t storingGroups() const { return warps % 4 == 0 ? warps / 4 : 1; }
 };
 
 class RoleContexts {
@@ -38,9 +41,10 @@ private:
                      mlir::Value warp, mlir::Region &region, int64_t first, int64_t warps,
                      bool single);
 
-  /// By the scf.if of a role, and for a kernel outside roles by its entry values' block.
+  /// By the scf.if of a role; and by the name of a kernel without roles, which stays when the
+  /// kernel's op is replaced.
   llvm::DenseMap<mlir::Operation *, RoleContext> roles;
-  RoleContext whole;
+  llvm::StringMap<RoleContext> kernels;
 };
 
 } // namespace girih::wg

@@ -27,7 +27,7 @@ struct SlicePattern : StatePattern<SliceOp> {
         continue;
       Result<Slice> cut = slice(layout, axis, begin, begin + extent);
       if (!cut)
-        return op.emitOpError("cannot be a choice of registers: ") << cut.error();
+        return rewriter.notifyMatchFailure(op, "part is no choice of registers");
       SmallVector<int32_t> next;
       for (int32_t index : cut->kept)
         next.push_back(kept[index]);
@@ -86,10 +86,6 @@ struct TruncatePattern : StatePattern<arith::TruncFOp> {
     Type to = cast<RankedTensorType>(op.getType()).getElementType();
     if (!to.isBF16() && !to.isF16())
       return rewriter.notifyMatchFailure(op, "not to a 16-bit type");
-    if (op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) !=
-        arith::RoundingMode::to_nearest_even)
-      return op.emitOpError(
-          "rounds other than to nearest even, which the packed conversion does not do");
     Location loc = op.getLoc();
     StringRef name = to.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn";
     auto pair = VectorType::get(2, to);

@@ -86,11 +86,7 @@ struct StorePattern : StatePattern<TmaStoreOp> {
     const RoleContext &role = state.roles.of(op);
 
     // A warpgroup's own rows: their share of the buffer, and of the array.
-    int64_t rows = buffer.getShape()[0], groups = role.warps % 4 == 0 ? role.warpgroups() : 1;
-    if (rows % groups || (rows / groups) % view.getBox()[0])
-      return op.emitOpError("stores ")
-             << rows << " rows by " << groups << " warpgroups in boxes of " << view.getBox()[0]
-             << " rows; expected rows to be a multiple of " << groups * view.getBox()[0];
+    int64_t rows = buffer.getShape()[0], groups = role.storingGroups();
     rows /= groups;
     Value base = adaptor.getBuffer();
     SmallVector<Value> indices(adaptor.getIndices());

@@ -356,7 +356,8 @@ LogicalResult checkEnds(RingOp ring) {
     error.attachNote(ring.getLoc()) << "the ring is declared here";
     return error;
   };
-  for (Operation *user : llvm::reverse(llvm::to_vector(ring.getRing().getUsers()))) {
+  SmallVector<Operation *> users(ring.getRing().getUsers());
+  for (Operation *user : llvm::reverse(users)) {
     if (isa<DrainOp, GetOp>(user) && protocol.producers.empty())
       return refuse(user, "is drained here", "fills it", "a wg.fill in another role");
     if (isa<FillOp, AcquireOp>(user) && protocol.consumers.empty())

@@ -16,7 +16,7 @@ def WG_TmaLoadOp : WG_Op<"tma_load", [AttrSizedOperandSegments,
     view and buffer agree. The copy completes on the full barrier of the slot that the buffer belongs to; once rings are
     lowered, and for buffers outside rings, `barrier(%bar[%i])` says which. The bytes must have been expected.
 
-    Lowers to: `cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes` by one thread, for each box.
+    Lowers to: `cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes` by one thread, for each box.
 
     ```mlir
     func.func @load(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %row: i32, %col: i32, %bar: !wg.barrier<1>, %i: i32,

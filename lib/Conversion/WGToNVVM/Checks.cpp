@@ -1,0 +1,101 @@
+// What has no way to the nvvm phase, said before the conversion starts.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+
+#include "girih/Conversion/WGToNVVM/MatrixOperand.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+namespace {
+
+LogicalResult checkOffset(Operation *op, std::optional<uint32_t> offset) {
+  if (offset)
+    return success();
+  return op->emitOpError("has no offset in shared memory; run wg-allocate-shared first");
+}
+
+LogicalResult checkMma(MmaOp op, const target::TargetFeatures &features) {
+  if (!features.hasWgmma())
+    return op.emitOpError("needs wgmma, which ")
+           << features.chip() << " does not have; expected sm_90a";
+  return success();
+}
+
+/// Each warpgroup stores its own rows in whole boxes.
+LogicalResult checkStore(TmaStoreOp op, const RoleContext &role) {
+  int64_t rows = op.getBuffer().getType().getShape()[0], groups = role.storingGroups();
+  int64_t box = op.getView().getType().getBox()[0];
+  if (rows % (groups * box) == 0)
+    return success();
+  return op.emitOpError("stores ")
+         << rows << " rows by " << groups << " warpgroups in boxes of " << box
+         << " rows; expected rows to be a multiple of " << groups * box;
+}
+
+LogicalResult checkConstant(arith::ConstantOp op) {
+  if (!isTile(op.getType()) || isa<SplatElementsAttr>(op.getValue()))
+    return success();
+  return op.emitOpError("of a tile has elements that differ; expected a splat, since which of them "
+                        "a thread holds is not "
+                        "known at compile time");
+}
+
+LogicalResult checkTruncate(arith::TruncFOp op) {
+  if (!isTile(op.getType()) ||
+      op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) ==
+          arith::RoundingMode::to_nearest_even)
+    return success();
+  return op.emitOpError("of a tile rounds other than to nearest even; expected no rounding mode");
+}
+
+} // namespace
+
+LogicalResult checkConvertible(Operation *root, ConversionState &state) {
+  LogicalResult result = success();
+  auto note = [&](LogicalResult one) {
+    if (failed(one))
+      result = failure();
+  };
+  auto plan = [&](Operation *op, RankedTensorType tile, BufferType buffer) {
+    if (state.accesses.contains({tile, buffer}))
+      return;
+    FailureOr<LocalAccess> access = planAccess(op, tile, buffer, state.features.hasStoreMatrix());
+    note(access);
+    if (succeeded(access))
+      state.accesses[{tile, buffer}] = *access;
+  };
+  root->walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<AllocBufferOp>(op))
+      note(checkOffset(op, alloc.getOffset()));
+    else if (auto alloc = dyn_cast<AllocBarrierOp>(op))
+      note(checkOffset(op, alloc.getOffset()));
+    else if (auto mma = dyn_cast<MmaOp>(op))
+      note(checkMma(mma, state.features));
+    else if (auto store = dyn_cast<TmaStoreOp>(op))
+      note(checkStore(store, state.roles.of(op)));
+    else if (auto load = dyn_cast<TmaLoadOp>(op); load && !load.getBarrier())
+      note(load.emitOpError(
+          "has no barrier to complete on; expected a slot of a ring, or barrier(%bar[%i])"));
+    else if (isa<SetRegistersOp>(op) && !state.features.hasSetMaxRegisters())
+      note(op->emitOpError("needs setmaxnreg, which ")
+           << state.features.chip() << " does not have; leave registers out");
+    else if (auto store = dyn_cast<LocalStoreOp>(op))
+      plan(op, store.getTile().getType(), store.getBuffer().getType());
+    else if (auto load = dyn_cast<LocalLoadOp>(op))
+      plan(op, load.getTile().getType(), load.getBuffer().getType());
+    else if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      note(checkConstant(constant));
+    else if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+      note(checkTruncate(truncate));
+    else if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+             kernel && (kernel.getNumWorkgroupAttributions() || kernel.getNumPrivateAttributions()))
+      note(kernel.emitOpError(
+          "has memory attributions; expected wg.alloc_buffer for shared memory"));
+  });
+  return result;
+}
+
+} // namespace girih::wg

@@ -1,0 +1,37 @@
+// The choice of instructions; see the header.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LocalAccess.h"
+
+#include "girih/Layout/Shared.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+FailureOr<LocalAccess> planAccess(Operation *op, RankedTensorType tile, BufferType buffer,
+                                  bool hasMatrix) {
+  int32_t bytes = static_cast<int32_t>(buffer.getElementBits() / 8);
+  std::optional<Swizzle> swizzle = swizzleOfSpan(static_cast<int32_t>(buffer.getSwizzle()));
+  Result<Layout> shared = sharedBuffer(static_cast<int32_t>(buffer.getShape()[0]),
+                                       static_cast<int32_t>(buffer.getShape()[1]), bytes, *swizzle,
+                                       buffer.isRowMajor() ? Dim::Col : Dim::Row);
+  if (!shared)
+    return op->emitOpError("cannot address the buffer: ") << shared.error();
+  const Layout &registers = getLayout(tile).getLayout();
+  Result<VectorAccess> vector = vectorAccess(registers, *shared, bytes);
+  if (bytes == 2 && hasMatrix)
+    if (Result<MatrixAccess> matrix = matrixAccess(registers, *shared, bytes))
+      if (!vector || matrix->cost.wavefronts <= vector->cost.wavefronts)
+        return LocalAccess{matrix->addresses, matrix->count, true, matrix->trans};
+  if (!vector)
+    return op->emitOpError("cannot move the tile: ") << vector.error();
+  int64_t width = vector->vector * bytes;
+  if (width % 4)
+    return op->emitOpError("moves ")
+           << width << " bytes at a time, less than a 32-bit register; expected a layout in "
+           << "which neighbours in a register are neighbours in the buffer";
+  return LocalAccess{vector->addresses, width / 4, false, false};
+}
+
+} // namespace girih::wg

@@ -1,0 +1,49 @@
+// RUN: girih-opt %s -convert-wg-to-nvvm -mlir-print-debuginfo=false | FileCheck %s
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // CHECK: llvm.mlir.global external @girih_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+  // CHECK-LABEL: llvm.func @barriers
+  // CHECK-SAME: %[[I:[^:]*]]: i32, %[[P:[^:]*]]: i32
+  // The warp's index is broadcast once.
+  // CHECK: nvvm.shfl.sync idx
+  // CHECK-NOT: nvvm.shfl.sync
+  gpu.func @barriers(%i: i32, %p: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // CHECK: %[[BASE:.*]] = llvm.ptrtoint
+    // CHECK: %[[BAR:.*]] = llvm.add %[[BASE]], %{{.*}}
+    %bar = wg.alloc_barrier {offset = 64 : i32} : !wg.barrier<2>
+    // CHECK: "mbarrier.init.shared::cta.b64 [$0], 8;", "r,~{memory}" %[[BAR]]
+    // CHECK: "mbarrier.init.shared::cta.b64 [$0], 8;"
+    wg.barrier_init %bar count(8) : !wg.barrier<2>
+    // CHECK: "fence.mbarrier_init.release.cluster;"
+    wg.barrier_init_fence
+    // CHECK: %[[OFF:.*]] = llvm.shl %[[I]], %{{.*}} : i32
+    // CHECK: %[[AT:.*]] = llvm.add %[[BAR]], %[[OFF]]
+    // CHECK: "{\0A.reg .pred done;\0Aagain_${:uid}:\0Ambarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\0A@!done bra again_${:uid};\0A}", "r,r,~{memory}" %[[AT]], %[[P]]
+    wg.barrier_wait %bar[%i] parity(%p) : !wg.barrier<2>
+    // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
+    wg.barrier_arrive %bar[%i] : !wg.barrier<2>
+    // CHECK: "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 49152;"
+    wg.barrier_expect %bar[%i] bytes(49152) : !wg.barrier<2>
+    // CHECK: "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], 16;"
+    wg.barrier_expect_only %bar[%i] bytes(16) : !wg.barrier<2>
+    // CHECK: nvvm.barrier id = %[[I]] number_of_threads = %{{.*}}
+    wg.named_barrier_sync %i threads(128)
+    // CHECK: nvvm.barrier.arrive id = %[[I]] number_of_threads = %{{.*}}
+    wg.named_barrier_arrive %i threads(256)
+    // CHECK: "fence.proxy.async.shared::cta;"
+    wg.fence_proxy_async
+    // CHECK: nvvm.setmaxregister increase 232
+    wg.set_registers increase 232
+    // CHECK: "@$0 cp.async.bulk.wait_group.read 1;"
+    wg.bulk_wait read 1
+    // CHECK: llvm.return
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @cluster
+  // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
+  // CHECK-SAME: wg.shared_bytes = 1024 : i32
+  gpu.func @cluster() kernel attributes {known_block_size = array<i32: 128, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>, wg.shared_bytes = 1024 : i32} {
+    gpu.return
+  }
+}

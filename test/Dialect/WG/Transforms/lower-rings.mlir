@@ -1,0 +1,139 @@
+// RUN: girih-opt %s -wg-lower-rings -split-input-file -mlir-print-debuginfo=false | FileCheck %s
+
+!a = !wg.buffer<128x64xbf16, swizzle = 128>
+!b = !wg.buffer<64x256xbf16, swizzle = 128>
+!ring = !wg.ring<[!a, !b]>
+
+// Counts, bytes, indices and parities: 128x64 in one box and 64x256 in four are 49152 bytes; two warpgroups are eight
+// warps that free a slot.
+// CHECK-LABEL: gpu.func @ring
+// CHECK: %[[A:.*]] = wg.alloc_buffer {count = 4 : i32, {{.*}}} : !wg.buffer<128x64xbf16, swizzle = 128>
+// CHECK: %[[B:.*]] = wg.alloc_buffer {count = 4 : i32, {{.*}}} : !wg.buffer<64x256xbf16, swizzle = 128>
+// CHECK: %[[FULL:.*]] = wg.alloc_barrier {name = "full barriers of ring r"} : !wg.barrier<4>
+// CHECK: %[[EMPTY:.*]] = wg.alloc_barrier {name = "empty barriers of ring r"} : !wg.barrier<4>
+// CHECK: wg.barrier_init %[[FULL]] count(1)
+// CHECK: wg.barrier_init %[[EMPTY]] count(8)
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @ring(%A: !wg.view<bf16, box = [128, 64], swizzle = 128>, %B: !wg.view<bf16, box = [64, 64], swizzle = 128>, %n: i32) kernel {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %ring = wg.ring {name = "r", stages = 4 : i32} : !ring
+    wg.specialize {
+      // CHECK: wg.role @load
+      // CHECK: %[[LEADER:.*]] = wg.elect
+      wg.role @load warps(1) {
+        %p0 = wg.cursor producer %ring : !ring
+        // A producer's first wait is for the phase before the first: parity 1.
+        // CHECK: scf.for {{.*}} iter_args(%[[I:.*]] = %c0{{[^,]*}}, %[[P:.*]] = %c1{{[^)]*}}) -> (i32, i32)
+        %p1 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> (!wg.cursor) : i32 {
+          // CHECK-NEXT: wg.barrier_wait %[[EMPTY]][%[[I]]] parity(%[[P]])
+          // CHECK-NEXT: scf.if %[[LEADER]] {
+          // CHECK-NEXT: wg.barrier_expect %[[FULL]][%[[I]]] bytes(49152)
+          // CHECK: %[[SA:.*]] = wg.slot %[[A]][%[[I]]]
+          // CHECK: %[[SB:.*]] = wg.slot %[[B]][%[[I]]]
+          %s:2 = wg.acquire %ring[%p] : !ring
+          // CHECK: wg.tma_load %{{.*}} to %[[SA]] barrier(%[[FULL]][%[[I]]] : !wg.barrier<4>)
+          // CHECK: wg.tma_load %{{.*}} to %[[SB]] barrier(%[[FULL]][%[[I]]] : !wg.barrier<4>)
+          wg.tma_load %A[%c0, %k] to %s#0 : !wg.view<bf16, box = [128, 64], swizzle = 128>, !a
+          wg.tma_load %B[%k, %c0] to %s#1 : !wg.view<bf16, box = [64, 64], swizzle = 128>, !b
+          wg.publish %ring[%p] : !ring
+          // CHECK: %[[MORE:.*]] = arith.addi %[[I]], %
+          // CHECK: %[[WRAP:.*]] = arith.cmpi eq, %[[MORE]], %c4
+          // CHECK: %[[NEXT:.*]] = arith.select %[[WRAP]], %{{.*}}, %[[MORE]]
+          // CHECK: %[[FLIP:.*]] = arith.extui %[[WRAP]]
+          // CHECK: %[[PN:.*]] = arith.xori %[[P]], %[[FLIP]]
+          %pn = wg.advance %ring[%p] : !ring
+          // CHECK: scf.yield %[[NEXT]], %[[PN]]
+          scf.yield %pn : !wg.cursor
+        }
+      }
+      // CHECK: wg.role @multiply
+      // CHECK: %[[ELECTED:.*]] = wg.elect
+      wg.role @multiply warpgroups(2) {
+        %q0 = wg.cursor consumer %ring : !ring
+        // CHECK: scf.for {{.*}} iter_args(%[[I:.*]] = %c0{{[^,]*}}, %[[P:.*]] = %c0{{[^)]*}}) -> (i32, i32)
+        %q1 = scf.for %k = %c0 to %n step %c1 iter_args(%q = %q0) -> (!wg.cursor) : i32 {
+          // CHECK-NEXT: wg.barrier_wait %[[FULL]][%[[I]]] parity(%[[P]])
+          %s:2 = wg.get %ring[%q] : !ring
+          // CHECK: scf.if %[[ELECTED]] {
+          // CHECK-NEXT: wg.barrier_arrive %[[EMPTY]][%[[I]]]
+          wg.free %ring[%q] : !ring
+          %qn = wg.advance %ring[%q] : !ring
+          scf.yield %qn : !wg.cursor
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+
+// A copy that may not be issued: every copy expects its own bytes, and publish arrives.
+// CHECK-LABEL: gpu.func @conditional_copy
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @conditional_copy(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %i: i32, %some: i1) kernel {
+    %ring = wg.ring {stages = 2 : i32} : !wg.ring<[!a]>
+    wg.specialize {
+      wg.role @load warps(1) {
+        // CHECK: wg.barrier_wait
+        // CHECK-NOT: wg.barrier_expect %
+        // CHECK: scf.if %{{.*}} {
+        // CHECK: wg.barrier_expect_only %[[FULL:.*]][%{{.*}}] bytes(8192)
+        // CHECK: wg.tma_load
+        // CHECK: wg.barrier_arrive %[[FULL]]
+        %p = wg.cursor producer %ring : !wg.ring<[!a]>
+        %s = wg.acquire %ring[%p] : !wg.ring<[!a]>
+        scf.if %some {
+          wg.tma_load %A[%i, %i] to %s : !wg.view<bf16, box = [64, 64], swizzle = 128>, !a
+        }
+        wg.publish %ring[%p] : !wg.ring<[!a]>
+      }
+      wg.role @read warpgroups(1) {
+        %q = wg.cursor consumer %ring : !wg.ring<[!a]>
+        %s = wg.get %ring[%q] : !wg.ring<[!a]>
+        wg.free %ring[%q] : !wg.ring<[!a]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 8, warpgroup: [64,0] x 2}>
+!slot = !wg.buffer<128x64xbf16, swizzle = 128>
+
+// A store ring: its warpgroup waits for the store before the last, and meets again between writing and storing; the
+// fence comes from the table. The role ends when its stores have.
+// CHECK-LABEL: gpu.func @store_ring
+// CHECK: %[[OUT:.*]] = wg.alloc_buffer {count = 2 : i32
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @store_ring(%C: !wg.view<bf16, box = [64, 64], swizzle = 128>, %i: i32, %x: f32) kernel {
+    %out = wg.store_ring {stages = 2 : i32} : !wg.store_ring<!slot>
+    wg.specialize {
+      wg.role @write warpgroups(2) {
+        // CHECK: %[[W:.*]] = wg.warpgroup_index
+        // CHECK: %[[BAR:.*]] = arith.addi %[[W]], %c8
+        // CHECK: wg.bulk_wait read 1
+        // CHECK-NEXT: wg.named_barrier_sync %[[BAR]] threads(128)
+        // CHECK-NEXT: %[[S:.*]] = wg.slot %[[OUT]]
+        %o = wg.cursor producer %out : !wg.store_ring<!slot>
+        %t = arith.constant dense<1.0> : tensor<128x64xbf16, #acc>
+        %s = wg.store_acquire %out[%o] : !wg.store_ring<!slot>
+        // CHECK: wg.local_store %{{.*}} to %[[S]]
+        // CHECK-NEXT: wg.fence_proxy_async
+        // CHECK-NEXT: wg.named_barrier_sync %[[BAR]] threads(128)
+        // CHECK-NEXT: wg.tma_store %[[S]]
+        wg.local_store %t to %s : tensor<128x64xbf16, #acc>, !slot
+        wg.tma_store %s to %C[%i, %i] : !slot, !wg.view<bf16, box = [64, 64], swizzle = 128>
+        // CHECK-NEXT: wg.bulk_commit
+        wg.store_commit %out[%o] : !wg.store_ring<!slot>
+        // CHECK: wg.bulk_wait 0
+      }
+    }
+    gpu.return
+  }
+}
