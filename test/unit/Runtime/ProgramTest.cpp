@@ -263,16 +263,19 @@ TEST_F(ProgramTest, WaitingForAnothersLaunchCanBeStopped) {
 TEST_F(ProgramTest, OthersDoNotTakeALaunchsFindings) {
   // While one thread waits for its launch, another copies: the finding is the first one's.
   Program program(image);
-  fake().notReady = 400;
+  fake().notReady = -1;
   fake().reports = "race: ...";
   uint64_t address = device().allocate(4);
   std::string found;
   std::promise<void> waiting;
   std::thread launching([&, told = false]() mutable {
-    // Asked for the first time after about 50 ms of waiting.
+    // Asked for the first time after about 50 ms of waiting; the launch lasts another tenth of a
+    // second.
     auto tell = [&] {
-      if (!std::exchange(told, true))
+      if (!std::exchange(told, true)) {
+        fake().notReady = 100;
         waiting.set_value();
+      }
       return false;
     };
     found = messageOf<DeviceError>(
