@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = ROOT / "docs" / "Language.md"
 # Written by tablegen; another test compares them with their sources.
 GENERATED = {ROOT / "docs" / "Dialects" / name for name in ("WG.md", "Plan.md")}
-PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")} - GENERATED)
+PAGES = sorted(
+    {ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")} - GENERATED
+)
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -48,7 +50,9 @@ def examples(page):
             continue
         after = matches[index + 1] if index + 1 < len(matches) else None
         shown = after and after[1] == "text" and not text[match.end() : after.start()].strip()
-        found.append(Example(text[: match.start()].count("\n") + 2, match[2], after[2] if shown else None))
+        found.append(
+            Example(text[: match.start()].count("\n") + 2, match[2], after[2] if shown else None)
+        )
     return found
 
 
@@ -67,6 +71,8 @@ def run_block(code, path, namespace):
 
 def test_examples_of_the_language_run(tmp_path):
     """One test, since the examples build on each other."""
+    if not gr.device.is_emulated():
+        pytest.skip("the page sets options of the emulated device")
     namespace = {}
     blocks = examples(LANGUAGE)
     assert len(blocks) > 10
@@ -97,13 +103,29 @@ def test_readme_shows_what_the_example_prints():
     """All but the times, which differ from run to run."""
     program = [sys.executable, str(ROOT / "examples" / "gemm.py")]
     environment = os.environ | {"GIRIH_DEVICE": "emulated"}
-    printed = subprocess.run(program, env=environment, capture_output=True, text=True, check=True).stdout
-    shown = next(match[2] for match in FENCE.finditer((ROOT / "README.md").read_text()) if match[1] == "text")
+    printed = subprocess.run(
+        program, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    shown = next(
+        match[2] for match in FENCE.finditer((ROOT / "README.md").read_text()) if match[1] == "text"
+    )
 
     def without_times(text):
         return re.sub(r"\b[\d.]+ ms", "… ms", text)
 
     assert without_times(shown) == without_times(printed)
+
+
+def test_readme_shows_a_finding_at_the_lines_of_the_example():
+    """The fault is a slot that is refilled too early: a copy and a product meet."""
+    text = (ROOT / "README.md").read_text()
+    (shown,) = [match[2] for match in FENCE.finditer(text) if "async-overwrite" in match[2]]
+    lines = (ROOT / "examples" / "gemm.py").read_text().splitlines()
+    copy, product = (
+        lines[int(number) - 1].strip() for number in re.findall(r"gemm\.py:(\d+)", shown)
+    )
+    assert copy.startswith("wg.tma(") and f"`{copy}`" in text
+    assert "wg.mma(" in product and f"`{product}`" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
