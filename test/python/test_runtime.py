@@ -257,16 +257,13 @@ def test_the_device_works_after_a_finding(copy):
 
 
 def test_options(copy):
-    try:
-        for seed in range(3):
-            device.set_option("seed", seed)
+    for seed in range(3):
+        with girih.emulator.options(seed=seed):
             target = f32(17, 36)
             copy.launch([girih.asarray(numbers(17, 36)), target])
             np.testing.assert_array_equal(target.numpy(), numbers(17, 36))
-    finally:
-        device.set_option("seed", 0)
     with pytest.raises(girih.DeviceError, match='does not take weather = "fine"'):
-        device.set_option("weather", "fine")
+        _runtime.set_option("weather", "fine")
 
 
 def test_threads_may_launch_at_once(copy):

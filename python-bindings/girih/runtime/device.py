@@ -24,17 +24,6 @@ def multiprocessors() -> int:
     return _runtime.multiprocessor_count()
 
 
-def set_option(option: str, value: object) -> None:
-    """Sets how the emulated device runs the launches that follow.
-
-    ``seed`` (a number) picks the interleaving, ``threads`` the host threads (0: all), ``checks`` (0 or
-    1), ``numerics`` (exact, hopper), ``adversary`` (none, async-late, async-early, starve-one,
-    producers-first, consumers-first). The environment variables GIRIH_SEED and so on set what a process
-    begins with. Raises DeviceError for other options and values, and on a GPU.
-    """
-    _runtime.set_option(option, str(value))
-
-
 def synchronize() -> None:
     """Waits for every launch. Raises DeviceError if one of them failed, KeyboardInterrupt on Ctrl-C."""
     _runtime.synchronize()
