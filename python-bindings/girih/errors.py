@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class GirihError(Exception):
@@ -85,4 +87,10 @@ class LaunchError(GirihError):
 
 
 class DeviceError(GirihError):
-    """The device stopped the kernel: the text holds the findings, each with its source line."""
+    """The device found faults in a launch, or stopped it: the text holds each with its source lines.
+
+    ``findings`` holds them as dicts, for programs: ``kind`` (a stable name), ``message``, ``hint``,
+    ``count`` and ``sites`` (what happened where: PTX line and text, ``source``, CTA, warp, lane, address).
+    """
+
+    findings: Sequence[dict[str, Any]] = ()

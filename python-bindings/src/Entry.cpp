@@ -1,5 +1,5 @@
-// Python adds a frame for every Python function that an exception leaves, and none for a C++ one. So
-// what stands between the user's call and our Python code is C++, and drops the frames inside.
+// Python adds a frame for every Python function that an exception leaves, and none for a C++ one.
+// So what stands between the user's call and our Python code is C++, and drops the frames inside.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Entry.h"
@@ -41,7 +41,8 @@ void bindEntry(nb::module_ &module) {
                     "What a kernel is called through: errors show the user's frames only.")
       .def(nb::init<>())
       .def("__call__", bind("_call"), "Runs the kernel and returns when its outputs are ready.")
-      .def("compile", bind("_compile"), "Compiles for a call with these arguments; returns the program.")
+      .def("compile", bind("_compile"),
+           "Compiles for a call with these arguments; returns the program.")
       .def("emit", bind("_emit"), "The MLIR text that a call with these arguments compiles.");
 }
 

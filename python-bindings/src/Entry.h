@@ -8,9 +8,9 @@
 
 namespace girih::python {
 
-/// Binds the class `Entry`. Its `__call__`, `compile` and `emit` call the methods `_call`, `_compile`
-/// and `_emit` of the subclass; an error of girih's own that they raise continues without their frames,
-/// since nothing in them is the user's.
+/// Binds the class `Entry`. Its `__call__`, `compile` and `emit` call the methods `_call`,
+/// `_compile` and `_emit` of the subclass; an error of girih's own that they raise continues
+/// without their frames, since nothing in them is the user's.
 void bindEntry(nanobind::module_ &module);
 
 } // namespace girih::python

@@ -310,6 +310,36 @@ def test_errors_in_helpers_show_both_lines():
     )
 
 
+def helper_named_twice():
+    @gr.function
+    def twice(x):
+        return x * 2
+
+    return twice
+
+
+def test_helpers_of_one_name_are_told_apart():
+    first = helper_named_twice()
+
+    @gr.function
+    def twice(x):
+        return first(x) + 1
+
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        work = gr.tiles(c.tiles(128, 256))
+
+        @wg.role(warps=1)
+        def count():
+            for m, n in work:
+                twice(m)
+
+    text = kernel.emit(*arrays())
+    assert '"twice"(' in text
+    assert '"twice.2"(' in text
+    assert '{name = "twice.2", file = ' in text
+
+
 def test_no_traceback_through_internals():
     @gr.kernel
     def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):

@@ -77,7 +77,11 @@ class Context:
 
     def enter_source(self, source: Source, node: ast.AST) -> None:
         """Continues in another function (a helper)."""
-        self.sources.setdefault(source.name, source)
+        # The image's location table knows functions by name: two helpers of one name are told apart.
+        name, count = source.name, 1
+        while not source.is_same(self.sources.setdefault(source.name, source)):
+            count += 1
+            source.name = f"{name}.{count}"
         self._frames.append((source, node))
 
     def leave_source(self) -> None:

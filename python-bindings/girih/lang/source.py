@@ -41,6 +41,10 @@ class Source:
             )
         self.definition = definition
 
+    def is_same(self, other: Source) -> bool:
+        """Whether both are the source of the same function."""
+        return (self.file, self.first_line) == (other.file, other.first_line)
+
     def place(self, node: ast.AST) -> Place:
         """The place of ``node`` in the user's file."""
         row = getattr(node, "lineno", 1)
