@@ -52,7 +52,9 @@ public:
         return *f;
       names += (names.empty() ? "" : ", ") + f->attributes().name;
     }
-    throw DeviceError(ErrorCode::NotFound, "module " + image.name + " has no kernel '" + std::string(name) + "'; it has: " + (names.empty() ? "none" : names));
+    throw DeviceError(ErrorCode::NotFound, "module " + image.name + " has no kernel '" +
+                                               std::string(name) +
+                                               "'; it has: " + (names.empty() ? "none" : names));
   }
   std::optional<AllocationInfo> variable(std::string_view name) const override {
     auto found = image.variables.find(name);
@@ -139,7 +141,8 @@ std::string dimText(const Dim3 &d) {
   return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
 }
 
-void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const Kernel &kernel, const Dim3 &cluster) {
+void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const Kernel &kernel,
+                 const Dim3 &cluster) {
   auto invalid = [&](const std::string &text) {
     throw DeviceError(ErrorCode::InvalidLaunch, "cannot launch '" + a.name + "': " + text);
   };
@@ -148,24 +151,32 @@ void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const 
     invalid("an empty grid or block");
   if (config.grid.y > 65535 || config.grid.z > 65535 || config.grid.x > 0x7fffffff)
     invalid("grid " + dimText(config.grid) + " is larger than 2147483647x65535x65535");
-  if (threads > DeviceLimits::maxThreadsPerBlock || config.block.x > 1024 || config.block.y > 1024 || config.block.z > 64)
-    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) + " threads; at most 1024 are possible");
+  if (threads > DeviceLimits::maxThreadsPerBlock || config.block.x > 1024 ||
+      config.block.y > 1024 || config.block.z > 64)
+    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) +
+            " threads; at most 1024 are possible");
   if (a.requiredBlock && !(config.block == *a.requiredBlock))
-    invalid("block " + dimText(config.block) + ", but the kernel requires " + dimText(*a.requiredBlock));
+    invalid("block " + dimText(config.block) + ", but the kernel requires " +
+            dimText(*a.requiredBlock));
   if (threads > a.maxThreadsPerBlock)
-    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) + " threads; the kernel allows " + std::to_string(a.maxThreadsPerBlock));
+    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) +
+            " threads; the kernel allows " + std::to_string(a.maxThreadsPerBlock));
   if (a.requiredCluster && !(cluster == *a.requiredCluster))
-    invalid("cluster " + dimText(cluster) + ", but the kernel requires " + dimText(*a.requiredCluster));
+    invalid("cluster " + dimText(cluster) + ", but the kernel requires " +
+            dimText(*a.requiredCluster));
   if (cluster.count() == 0 || cluster.count() > DeviceLimits::maxClusterSize)
     invalid("a cluster of " + std::to_string(cluster.count()) + " CTAs; 1 to 16 are possible");
   if (config.grid.x % cluster.x || config.grid.y % cluster.y || config.grid.z % cluster.z)
     invalid("grid " + dimText(config.grid) + " is no multiple of cluster " + dimText(cluster));
-  uint64_t shared = uint64_t(kernel.dynamicBase - kSharedStart) * (config.dynamicSharedBytes != 0) + config.dynamicSharedBytes;
+  uint64_t shared = uint64_t(kernel.dynamicBase - kSharedStart) * (config.dynamicSharedBytes != 0) +
+                    config.dynamicSharedBytes;
   shared = std::max<uint64_t>(shared, a.sharedBytes);
   if (shared > DeviceLimits::sharedPerBlock)
-    invalid(std::to_string(shared) + " bytes of shared memory (" + std::to_string(a.sharedBytes) + " static); a CTA can have " + std::to_string(DeviceLimits::sharedPerBlock));
+    invalid(std::to_string(shared) + " bytes of shared memory (" + std::to_string(a.sharedBytes) +
+            " static); a CTA can have " + std::to_string(DeviceLimits::sharedPerBlock));
   if (config.paramBytes != a.paramBytes)
-    invalid("the parameters are " + std::to_string(config.paramBytes) + " bytes, the kernel takes " + std::to_string(a.paramBytes));
+    invalid("the parameters are " + std::to_string(config.paramBytes) +
+            " bytes, the kernel takes " + std::to_string(a.paramBytes));
 }
 
 } // namespace
@@ -204,14 +215,17 @@ uint64_t Device::bytesAllocated() const {
 }
 
 namespace {
-uint8_t *checkedRange(const GlobalMemory &memory, uint64_t address, uint64_t bytes, const char *what) {
+uint8_t *checkedRange(const GlobalMemory &memory, uint64_t address, uint64_t bytes,
+                      const char *what) {
   const AllocationInfo *info = memory.find(address);
   if (!info || bytes > info->bytes - (address - info->address)) {
     char buffer[64];
     std::snprintf(buffer, sizeof(buffer), "0x%llx", static_cast<unsigned long long>(address));
-    throw DeviceError(ErrorCode::InvalidValue,
-                      std::string(what) + " of " + std::to_string(bytes) + " bytes at " + buffer +
-                          (info ? " runs past an allocation of " + std::to_string(info->bytes) + " bytes" : ", which is not device memory"));
+    throw DeviceError(
+        ErrorCode::InvalidValue,
+        std::string(what) + " of " + std::to_string(bytes) + " bytes at " + buffer +
+            (info ? " runs past an allocation of " + std::to_string(info->bytes) + " bytes"
+                  : ", which is not device memory"));
   }
   return memory.host(address);
 }
@@ -220,12 +234,14 @@ uint8_t *checkedRange(const GlobalMemory &memory, uint64_t address, uint64_t byt
 void Device::copyToDevice(uint64_t destination, const void *source, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
   if (bytes)
-    std::memcpy(checkedRange(*state->memory, destination, bytes, "a copy to the device"), source, bytes);
+    std::memcpy(checkedRange(*state->memory, destination, bytes, "a copy to the device"), source,
+                bytes);
 }
 void Device::copyFromDevice(void *destination, uint64_t source, uint64_t bytes) const {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
   if (bytes)
-    std::memcpy(destination, checkedRange(*state->memory, source, bytes, "a copy from the device"), bytes);
+    std::memcpy(destination, checkedRange(*state->memory, source, bytes, "a copy from the device"),
+                bytes);
 }
 void Device::copyOnDevice(uint64_t destination, uint64_t source, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
@@ -236,7 +252,9 @@ void Device::copyOnDevice(uint64_t destination, uint64_t source, uint64_t bytes)
 void Device::fill(uint64_t destination, uint32_t value, unsigned elementBytes, uint64_t count) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
   if (elementBytes != 1 && elementBytes != 2 && elementBytes != 4)
-    throw DeviceError(ErrorCode::InvalidValue, "a fill of elements of " + std::to_string(elementBytes) + " bytes; 1, 2 and 4 are possible");
+    throw DeviceError(ErrorCode::InvalidValue, "a fill of elements of " +
+                                                   std::to_string(elementBytes) +
+                                                   " bytes; 1, 2 and 4 are possible");
   if (!count)
     return;
   if (count > UINT64_MAX / elementBytes)
@@ -251,7 +269,8 @@ void Device::fill(uint64_t destination, uint32_t value, unsigned elementBytes, u
 }
 
 std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const ModuleOptions &options) {
-  auto module = std::make_shared<ModuleImpl>(state->memory); // outlives the lock: its destructor takes it
+  auto module =
+      std::make_shared<ModuleImpl>(state->memory); // outlives the lock: its destructor takes it
   std::lock_guard<std::mutex> lock(state->memory->mutex);
   ModuleImage &image = module->image;
   image.name = options.name;
@@ -264,29 +283,36 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
   std::vector<ptx::Diagnostic> errors = std::move(ast.errors);
   if (errors.empty() && ast.target.substr(0, 5) != "sm_90" && !ast.target.empty() &&
       ast.target.compare(0, 4, "sm_1") == 0 && ast.target.size() > 5)
-    errors.push_back({1, "target " + std::string(ast.target) + " is not modelled; the device is an sm_90a"});
+    errors.push_back(
+        {1, "target " + std::string(ast.target) + " is not modelled; the device is an sm_90a"});
   // Variables first: functions name their addresses, and initialisers each other's.
   for (const ptx::Symbol &symbol : ast.variables) {
     if (symbol.space == ptx::Space::Shared)
       continue;
     if (symbol.external) {
-      errors.push_back({symbol.line, "external variable '" + std::string(symbol.name) + "': linking is not modelled"});
+      errors.push_back({symbol.line, "external variable '" + std::string(symbol.name) +
+                                         "': linking is not modelled"});
       continue;
     }
     uint64_t address = state->memory->allocate(std::max<uint64_t>(symbol.bytes, 1));
     std::memset(state->memory->host(address), 0, symbol.bytes);
-    std::memcpy(state->memory->host(address), symbol.initial.data(), std::min<uint64_t>(symbol.initial.size(), symbol.bytes));
+    std::memcpy(state->memory->host(address), symbol.initial.data(),
+                std::min<uint64_t>(symbol.initial.size(), symbol.bytes));
     image.variables[std::string(symbol.name)] = {address, symbol.bytes};
   }
   for (const ptx::Symbol &symbol : ast.variables)
     for (const ptx::Symbol::Fixup &fixup : symbol.fixups) {
       auto target = image.variables.find(fixup.symbol);
       if (target == image.variables.end()) {
-        errors.push_back({symbol.line, "the initialiser of '" + std::string(symbol.name) + "' names '" + std::string(fixup.symbol) + "', which is no variable"});
+        errors.push_back({symbol.line, "the initialiser of '" + std::string(symbol.name) +
+                                           "' names '" + std::string(fixup.symbol) +
+                                           "', which is no variable"});
         continue;
       }
       uint64_t value = target->second.address + static_cast<uint64_t>(fixup.addend);
-      std::memcpy(state->memory->host(image.variables[std::string(symbol.name)].address) + fixup.offset, &value, fixup.bytes);
+      std::memcpy(state->memory->host(image.variables[std::string(symbol.name)].address) +
+                      fixup.offset,
+                  &value, fixup.bytes);
     }
   if (errors.empty())
     for (const ptx::Function &function : ast.functions) {
@@ -307,7 +333,8 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
         break;
       }
       std::string message = error.message.substr(0, 300);
-      text += (text.empty() ? "" : "\n") + options.name + ":" + std::to_string(error.line) + ": " + message;
+      text += (text.empty() ? "" : "\n") + options.name + ":" + std::to_string(error.line) + ": " +
+              message;
     }
     throw DeviceError(ErrorCode::InvalidPtx, text);
   }
@@ -321,7 +348,8 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
   checkLaunch(attributes, config, kernel, cluster);
   if (config.options.numerics != Numerics::Exact)
-    throw DeviceError(ErrorCode::InvalidValue, "numerics 'hopper' are not modelled yet; use 'exact'");
+    throw DeviceError(ErrorCode::InvalidValue,
+                      "numerics 'hopper' are not modelled yet; use 'exact'");
 
   LaunchContext launch;
   launch.kernel = &kernel;
@@ -336,22 +364,32 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   launch.staticShared = attributes.sharedBytes;
   launch.dynamicShared = config.dynamicSharedBytes;
   launch.dynamicBase = kernel.dynamicBase;
-  launch.sharedBytes = config.dynamicSharedBytes ? kernel.dynamicBase + config.dynamicSharedBytes : kernel.staticEnd;
+  launch.sharedBytes =
+      config.dynamicSharedBytes ? kernel.dynamicBase + config.dynamicSharedBytes : kernel.staticEnd;
   launch.multiprocessors = state->options.multiprocessors;
-  launch.params.assign(static_cast<const uint8_t *>(config.params), static_cast<const uint8_t *>(config.params) + config.paramBytes);
+  launch.params.assign(static_cast<const uint8_t *>(config.params),
+                       static_cast<const uint8_t *>(config.params) + config.paramBytes);
   uint32_t roundedThreads = launch.warpsPerCta * 32;
-  launch.launchRegisters = attributes.maxRegisters ? attributes.maxRegisters : std::min(256u, DeviceLimits::registersPerSm / roundedThreads / 8 * 8);
+  launch.launchRegisters =
+      attributes.maxRegisters
+          ? attributes.maxRegisters
+          : std::min(256u, DeviceLimits::registersPerSm / roundedThreads / 8 * 8);
   // How eagerly copies proceed is one of the things that a seed decides.
   constexpr double shares[] = {0.3, 0.05, 0.6, 0.15, 0.9};
   launch.asyncShare = shares[config.options.seed % 5];
 
-  // CTAs that fit on a multiprocessor. PTX does not say how many registers a thread takes; without .maxnreg or
-  // setmaxnreg 64 are assumed.
-  uint32_t registers = attributes.maxRegisters || kernel.usesSetmaxnreg ? launch.launchRegisters : std::min(64u, launch.launchRegisters);
-  uint32_t perSm = std::min({DeviceLimits::maxBlocksPerSm, DeviceLimits::maxThreadsPerSm / roundedThreads,
-                             DeviceLimits::registersPerSm / (registers * roundedThreads),
-                             DeviceLimits::sharedPerSm / (launch.sharedBytes - kSharedStart + DeviceLimits::reservedShared)});
-  uint64_t slots = std::max<uint64_t>(1, uint64_t(std::max(1u, perSm)) * launch.multiprocessors / launch.clusterSize);
+  // CTAs that fit on a multiprocessor. PTX does not say how many registers a thread takes; without
+  // .maxnreg or setmaxnreg 64 are assumed.
+  uint32_t registers = attributes.maxRegisters || kernel.usesSetmaxnreg
+                           ? launch.launchRegisters
+                           : std::min(64u, launch.launchRegisters);
+  uint32_t perSm =
+      std::min({DeviceLimits::maxBlocksPerSm, DeviceLimits::maxThreadsPerSm / roundedThreads,
+                DeviceLimits::registersPerSm / (registers * roundedThreads),
+                DeviceLimits::sharedPerSm /
+                    (launch.sharedBytes - kSharedStart + DeviceLimits::reservedShared)});
+  uint64_t slots = std::max<uint64_t>(1, uint64_t(std::max(1u, perSm)) * launch.multiprocessors /
+                                             launch.clusterSize);
 
   const uint64_t total = config.grid.count() / launch.clusterSize;
   uint64_t started = 0;

@@ -53,7 +53,8 @@ std::string Finding::render() const {
     text += "\n  " + s.action;
     if (!s.space.empty() && s.bytes)
       text += " " + s.space + " " + hex(s.address) + " (" + std::to_string(s.bytes) + " bytes)";
-    text += ": CTA (" + std::to_string(s.cta.x) + "," + std::to_string(s.cta.y) + "," + std::to_string(s.cta.z) + ")";
+    text += ": CTA (" + std::to_string(s.cta.x) + "," + std::to_string(s.cta.y) + "," +
+            std::to_string(s.cta.z) + ")";
     if (s.warp >= 0)
       text += " warp " + std::to_string(s.warp);
     if (s.lane >= 0)
@@ -63,7 +64,8 @@ std::string Finding::render() const {
       size_t end = s.source.find('\n', begin);
       if (end == std::string::npos)
         end = s.source.size();
-      text += std::string("\n    ") + (first ? "at " : "called from ") + s.source.substr(begin, end - begin);
+      text += std::string("\n    ") + (first ? "at " : "called from ") +
+              s.source.substr(begin, end - begin);
       first = false;
       begin = end + 1;
     }
@@ -93,18 +95,23 @@ std::string Finding::json() const {
     quote(out, s.ptxText);
     out += ",\"source\":";
     quote(out, s.source);
-    out += ",\"cta\":[" + std::to_string(s.cta.x) + "," + std::to_string(s.cta.y) + "," + std::to_string(s.cta.z) + "]";
-    out += ",\"warp\":" + std::to_string(s.warp) + ",\"lane\":" + std::to_string(s.lane) + ",\"space\":";
+    out += ",\"cta\":[" + std::to_string(s.cta.x) + "," + std::to_string(s.cta.y) + "," +
+           std::to_string(s.cta.z) + "]";
+    out += ",\"warp\":" + std::to_string(s.warp) + ",\"lane\":" + std::to_string(s.lane) +
+           ",\"space\":";
     quote(out, s.space);
-    out += ",\"address\":" + std::to_string(s.address) + ",\"bytes\":" + std::to_string(s.bytes) + "}";
+    out +=
+        ",\"address\":" + std::to_string(s.address) + ",\"bytes\":" + std::to_string(s.bytes) + "}";
   }
   return out + "]}";
 }
 
 const std::vector<FindingKind> &findingKinds() {
   static const std::vector<FindingKind> kinds = {
-      {"async-overwrite", "an operand of an asynchronous operation is overwritten while it may still be read"},
-      {"async-race", "shared memory is read before the asynchronous copy that writes it has completed"},
+      {"async-overwrite",
+       "an operand of an asynchronous operation is overwritten while it may still be read"},
+      {"async-race",
+       "shared memory is read before the asynchronous copy that writes it has completed"},
       {"atomic-space", "an atomic operation on memory that has none"},
       {"barrier-count", "participants of a barrier disagree on its count, or too many arrive"},
       {"barrier-invalid", "a barrier number or thread count that does not exist"},
@@ -117,11 +124,13 @@ const std::vector<FindingKind> &findingKinds() {
       {"mbarrier-arrivals", "arrivals at an mbarrier exceed or fall short of its count"},
       {"mbarrier-bytes", "transaction bytes of an mbarrier are over, or can no longer reach zero"},
       {"mbarrier-count", "an mbarrier is initialised with an impossible count"},
-      {"mbarrier-overrun", "a phase of an mbarrier completes before anybody waited for the one before"},
+      {"mbarrier-overrun",
+       "a phase of an mbarrier completes before anybody waited for the one before"},
       {"mbarrier-reinit", "an mbarrier is initialised again while in use"},
       {"mbarrier-uninitialised", "an mbarrier is used before its initialisation"},
       {"misaligned", "an address is not a multiple of the access size"},
-      {"missing-proxy-fence", "an asynchronous operation reads what ordinary stores wrote, without fence.proxy.async"},
+      {"missing-proxy-fence",
+       "an asynchronous operation reads what ordinary stores wrote, without fence.proxy.async"},
       {"missing-wgmma-fence", "a wgmma uses registers written since the last wgmma.fence"},
       {"multicast-mask", "a multicast names CTAs that the cluster does not have"},
       {"param-out-of-bounds", "a read past the kernel's parameters"},

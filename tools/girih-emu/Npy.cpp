@@ -30,7 +30,8 @@ Array readNpy(const std::string &path) {
     throw bad("is no .npy file");
   auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
   size_t start = text[6] == 1 ? 10 : 12;
-  size_t length = text[6] == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  size_t length = text[6] == 1 ? byte(8) | byte(9) << 8
+                               : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (start + length > text.size())
     throw bad("ends inside its header");
   const std::string header = text.substr(start, length);
@@ -74,9 +75,10 @@ void writeNpy(const std::string &path, const Array &array) {
   header.append(63 - (header.size() + 10) % 64, ' ');
   header += '\n';
   std::ofstream out(path, std::ios::binary);
-  out << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() & 0xff) << static_cast<char>(header.size() >> 8)
-      << header;
-  out.write(reinterpret_cast<const char *>(array.data.data()), static_cast<std::streamsize>(array.data.size()));
+  out << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() & 0xff)
+      << static_cast<char>(header.size() >> 8) << header;
+  out.write(reinterpret_cast<const char *>(array.data.data()),
+            static_cast<std::streamsize>(array.data.size()));
   if (!out)
     throw std::runtime_error(path + ": cannot be written");
 }

@@ -82,7 +82,8 @@ Spec::Spec(const std::string &path) {
         a.swizzle = swizzle == 128 ? 3 : swizzle == 64 ? 2 : swizzle == 32 ? 1 : 0;
         a.fill = content.value("nan_fill", false);
       } else if (key == "i32" || key == "u32" || key == "i64" || key == "u64") {
-        a.bits = key[0] == 'i' ? static_cast<uint64_t>(content.get<int64_t>()) : content.get<uint64_t>();
+        a.bits =
+            key[0] == 'i' ? static_cast<uint64_t>(content.get<int64_t>()) : content.get<uint64_t>();
         a.bytes = key.substr(1) == "32" ? 4 : 8;
       } else if (key == "f32") {
         a.bits = std::bit_cast<uint32_t>(content.get<float>());
@@ -91,7 +92,8 @@ Spec::Spec(const std::string &path) {
         a.bits = std::bit_cast<uint64_t>(content.get<double>());
         a.bytes = 8;
       } else {
-        throw wrong("\"" + key + "\" is no kind of argument (pointer, map, i32, u32, i64, u64, f32, f64)");
+        throw wrong("\"" + key +
+                    "\" is no kind of argument (pointer, map, i32, u32, i64, u64, f32, f64)");
       }
       if (a.kind != Argument::Kind::Scalar && !items.count(a.array))
         throw wrong("no array is named \"" + a.array + "\"");
@@ -140,10 +142,12 @@ LaunchConfig Spec::prepare(Device &device, const FunctionAttributes &attributes)
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Argument &a = arguments[i];
     const ParamInfo &p = attributes.params[i];
-    uint32_t bytes = a.kind == Argument::Kind::Map ? kTensorMapBytes : a.kind == Argument::Kind::Pointer ? 8 : a.bytes;
+    uint32_t bytes = a.kind == Argument::Kind::Map       ? kTensorMapBytes
+                     : a.kind == Argument::Kind::Pointer ? 8
+                                                         : a.bytes;
     if (bytes != p.size)
-      throw wrong("argument " + std::to_string(i) + " has " + std::to_string(bytes) + " bytes, parameter " + p.name +
-                  " has " + std::to_string(p.size));
+      throw wrong("argument " + std::to_string(i) + " has " + std::to_string(bytes) +
+                  " bytes, parameter " + p.name + " has " + std::to_string(p.size));
     uint64_t bits = a.kind == Argument::Kind::Pointer ? items.at(a.array).address : a.bits;
     if (a.kind == Argument::Kind::Map)
       encodeMap(a, params.data() + p.offset);

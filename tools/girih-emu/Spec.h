@@ -1,12 +1,13 @@
 // What girih-emu runs a kernel on: the JSON file given with --args.
 //
 //   {"grid": [4, 1, 1], "block": [384, 1, 1], "cluster": [1, 1, 1], "shared": 131120,
-//    "arrays": {"a": {"file": "a.npy"}, "c": {"dtype": "<f4", "shape": [128, 128], "out": "c.npy"}},
-//    "args": [{"pointer": "a"}, {"i32": 7}, {"f32": 0.5},
+//    "arrays": {"a": {"file": "a.npy"}, "c": {"dtype": "<f4", "shape": [128, 128], "out":
+//    "c.npy"}}, "args": [{"pointer": "a"}, {"i32": 7}, {"f32": 0.5},
 //             {"map": {"array": "c", "type": "f32", "box": [32, 64], "swizzle": 128}}]}
 //
-// Files are relative to the JSON file. Arrays without a file start as zeros; `out` names where the result goes. A
-// map describes its array from the innermost dimension outwards; NumPy has no bf16, so `type` says what a uint16 means.
+// Files are relative to the JSON file. Arrays without a file start as zeros; `out` names where the
+// result goes. A map describes its array from the innermost dimension outwards; NumPy has no bf16,
+// so `type` says what a uint16 means.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

@@ -64,8 +64,9 @@ Options parse(int argc, char **argv) {
       o.ptx = a;
   }
   if (o.ptx.empty() || o.args.empty())
-    throw std::runtime_error("usage: girih-emu kernel.ptx --entry NAME --args spec.json [--seed S] [--seeds N] "
-                             "[--threads T] [--no-checks] [--json]");
+    throw std::runtime_error(
+        "usage: girih-emu kernel.ptx --entry NAME --args spec.json [--seed S] [--seeds N] "
+        "[--threads T] [--no-checks] [--json]");
   return o;
 }
 
@@ -80,7 +81,8 @@ int run(const Options &o) {
   std::string entry = o.entry;
   if (entry.empty()) {
     if (module->kernels().size() != 1)
-      throw std::runtime_error(o.ptx + " has " + std::to_string(module->kernels().size()) + " kernels; name one with --entry");
+      throw std::runtime_error(o.ptx + " has " + std::to_string(module->kernels().size()) +
+                               " kernels; name one with --entry");
     entry = module->kernels()[0];
   }
   const Function &kernel = module->kernel(entry);
@@ -91,19 +93,22 @@ int run(const Options &o) {
     config.options.seed = seed;
     auto start = std::chrono::steady_clock::now();
     LaunchResult result = device.launch(kernel, config);
-    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     if (!result.clean()) {
       if (o.json)
         for (const Finding &f : result.findings)
           std::printf("%s\n", f.json().c_str());
       else
         std::printf("%s\n\n", result.render().c_str());
-      std::printf("replay: girih-emu %s --entry %s --args %s --seed %llu\n", o.ptx.c_str(), entry.c_str(), o.args.c_str(),
-                  static_cast<unsigned long long>(seed));
+      std::printf("replay: girih-emu %s --entry %s --args %s --seed %llu\n", o.ptx.c_str(),
+                  entry.c_str(), o.args.c_str(), static_cast<unsigned long long>(seed));
       return 1;
     }
     if (seed + 1 == o.seed + o.seeds) {
-      std::fprintf(stderr, "%llu seed(s), nothing found; the last ran %.1f ms, %llu warp instructions, trace %016llx\n",
+      std::fprintf(stderr,
+                   "%llu seed(s), nothing found; the last ran %.1f ms, %llu warp instructions, "
+                   "trace %016llx\n",
                    static_cast<unsigned long long>(o.seeds), ms,
                    static_cast<unsigned long long>(result.stats.warpInstructions),
                    static_cast<unsigned long long>(result.traceHash));

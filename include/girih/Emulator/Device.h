@@ -91,7 +91,8 @@ class Function;
 
 enum class Numerics {
   Exact,  ///< exact products, float32 accumulation in k order
-  Hopper, ///< as measured on the tensor core; not modelled yet, a launch that asks for it is refused
+  Hopper, ///< as measured on the tensor core; not modelled yet, a launch that asks for it is
+          ///< refused
 };
 
 /// Who gets to run first. Every adversary is legal; programs must be right under all of them.

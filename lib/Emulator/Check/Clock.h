@@ -1,8 +1,9 @@
 // Vector clocks: who has seen what.
 //
-// Each warp, each warp's bulk-copy queue, each warpgroup's wgmma queue and each mbarrier has a component. A warp's
-// component counts its releases; an mbarrier's counts completed phases, because a copy that signals a phase is known to
-// have landed exactly by those who saw the phase complete; a queue's counts operations in order of issue.
+// Each warp, each warp's bulk-copy queue, each warpgroup's wgmma queue and each mbarrier has a
+// component. A warp's component counts its releases; an mbarrier's counts completed phases, because
+// a copy that signals a phase is known to have landed exactly by those who saw the phase complete;
+// a queue's counts operations in order of issue.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -36,8 +37,8 @@ private:
   std::vector<uint32_t> values;
 };
 
-/// What happened before a point (`seen`), and the part of it that a proxy fence has since made visible to the
-/// asynchronous proxy (`fenced`). Both travel together along every edge.
+/// What happened before a point (`seen`), and the part of it that a proxy fence has since made
+/// visible to the asynchronous proxy (`fenced`). Both travel together along every edge.
 struct Order {
   Clock seen, fenced;
   void join(const Order &other) {

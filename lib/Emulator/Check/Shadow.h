@@ -1,8 +1,9 @@
-// Shadow of a CTA's shared memory: for every byte the last write and the reads since, as (agent, clock).
+// Shadow of a CTA's shared memory: for every byte the last write and the reads since, as (agent,
+// clock).
 //
-// One cell covers 16 bytes while they share a history, which TMA, wgmma, stmatrix and 16-byte accesses keep true;
-// a smaller access splits the cell into sixteen. An access is a race if the accessor's clock has not seen the epoch that
-// it conflicts with.
+// One cell covers 16 bytes while they share a history, which TMA, wgmma, stmatrix and 16-byte
+// accesses keep true; a smaller access splits the cell into sixteen. An access is a race if the
+// accessor's clock has not seen the epoch that it conflicts with.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -38,24 +39,33 @@ struct Epoch {
   int8_t lane = -1;
 };
 
-enum class ConflictKind : uint8_t { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead, MissingProxyFence };
+enum class ConflictKind : uint8_t {
+  Uninitialised,
+  ReadAfterWrite,
+  WriteAfterWrite,
+  WriteAfterRead,
+  MissingProxyFence
+};
 
 struct Conflict {
   ConflictKind kind;
   uint32_t address; ///< of the first byte
-  uint32_t bytes; ///< of the access from there on, at most to the end of its 16
-  Epoch other; ///< not for Uninitialised
+  uint32_t bytes;   ///< of the access from there on, at most to the end of its 16
+  Epoch other;      ///< not for Uninitialised
 };
 
 class Shadow {
 public:
   explicit Shadow(uint32_t size) : cells((size + 15) / 16) {}
 
-  /// Notes an access to `bytes` bytes at `address` and calls report(const Conflict &) for what it conflicts with.
-  template <typename Report> void read(uint32_t address, uint32_t bytes, const Accessor &who, Report &&report) {
+  /// Notes an access to `bytes` bytes at `address` and calls report(const Conflict &) for what it
+  /// conflicts with.
+  template <typename Report>
+  void read(uint32_t address, uint32_t bytes, const Accessor &who, Report &&report) {
     forEach<false>(address, bytes, who, report);
   }
-  template <typename Report> void write(uint32_t address, uint32_t bytes, const Accessor &who, Report &&report) {
+  template <typename Report>
+  void write(uint32_t address, uint32_t bytes, const Accessor &who, Report &&report) {
     forEach<true>(address, bytes, who, report);
   }
   /// Marks bytes as written before everything (mbarrier words, host-initialised memory).
@@ -115,7 +125,8 @@ private:
       }
       noteRead(cell, who);
     } else {
-      // Copies that signal one mbarrier share an agent, yet nothing orders them but the phases in between.
+      // Copies that signal one mbarrier share an agent, yet nothing orders them but the phases in
+      // between.
       if (cell.write.clock && (cell.write.agent != who.agent || who.kind == AccessKind::TmaLoad) &&
           seen.get(cell.write.agent) < cell.write.clock)
         report(Conflict{ConflictKind::WriteAfterWrite, address, bytes, cell.write});

@@ -99,11 +99,13 @@ template <typename Op> void buildUnary(Decoder &d, int) {
   d.out.exec = withInteger(d.type(), [](auto t) -> ExecFn { return unary<Op, decltype(t)>; });
 }
 
-template <typename T> using Twice =
+template <typename T>
+using Twice =
     std::conditional_t<std::is_signed_v<T>, std::conditional_t<sizeof(T) == 2, int32_t, int64_t>,
                        std::conditional_t<sizeof(T) == 2, uint32_t, uint64_t>>;
 template <typename T> Step mulWide(Context &c, const Instr &in) {
-  return lanes2<Twice<T>, T, T>(c, in, [](T a, T b) { return static_cast<Twice<T>>(Twice<T>(a) * Twice<T>(b)); });
+  return lanes2<Twice<T>, T, T>(
+      c, in, [](T a, T b) { return static_cast<Twice<T>>(Twice<T>(a) * Twice<T>(b)); });
 }
 template <typename T> Step madWide(Context &c, const Instr &in) {
   using W = Twice<T>;
@@ -141,14 +143,17 @@ void buildMadWide(Decoder &d, int) {
   d.out.exec = withNarrow(d.type(), [](auto t) -> ExecFn { return madWide<decltype(t)>; });
 }
 template <typename Op, typename T> Step mad(Context &c, const Instr &in) {
-  return lanes3<T, T, T, T>(c, in, [](T a, T b, T e) { return Add::run<T>(Op::template run<T>(a, b), e); });
+  return lanes3<T, T, T, T>(
+      c, in, [](T a, T b, T e) { return Add::run<T>(Op::template run<T>(a, b), e); });
 }
 template <typename Op> void buildMad(Decoder &d, int) {
   simpleOperands(d, 3, d.bytes());
   d.out.exec = withInteger(d.type(), [](auto t) -> ExecFn { return mad<Op, decltype(t)>; });
 }
 template <typename T> Step sad(Context &c, const Instr &in) {
-  return lanes3<T, T, T, T>(c, in, [](T a, T b, T e) { return Add::run<T>(e, a < b ? Sub::run<T>(b, a) : Sub::run<T>(a, b)); });
+  return lanes3<T, T, T, T>(c, in, [](T a, T b, T e) {
+    return Add::run<T>(e, a < b ? Sub::run<T>(b, a) : Sub::run<T>(a, b));
+  });
 }
 void buildSad(Decoder &d, int) {
   simpleOperands(d, 3, d.bytes());
@@ -160,7 +165,9 @@ struct Popc {
   template <typename T> static uint32_t run(T a) { return static_cast<uint32_t>(std::popcount(a)); }
 };
 struct Clz {
-  template <typename T> static uint32_t run(T a) { return static_cast<uint32_t>(std::countl_zero(a)); }
+  template <typename T> static uint32_t run(T a) {
+    return static_cast<uint32_t>(std::countl_zero(a));
+  }
 };
 template <typename Op, typename T> Step bitCount(Context &c, const Instr &in) {
   return lanes1<uint32_t, T>(c, in, [](T a) { return Op::template run<T>(a); });
@@ -172,7 +179,8 @@ template <typename Op> void buildBitCount(Decoder &d, int) {
   d.out.s[0] = d.source(1, d.bytes());
   d.out.exec = d.bytes() == 8 ? ExecFn(bitCount<Op, uint64_t>) : ExecFn(bitCount<Op, uint32_t>);
 }
-/// 9.7.1.18: the position of the most significant bit that differs from the sign (or is one), or ~0.
+/// 9.7.1.18: the position of the most significant bit that differs from the sign (or is one), or
+/// ~0.
 template <typename T, bool shift> Step bfind(Context &c, const Instr &in) {
   return lanes1<uint32_t, T>(c, in, [](T a) -> uint32_t {
     using U = Unsigned<T>;
@@ -222,7 +230,10 @@ template <typename T> Step bfe(Context &c, const Instr &in) {
     if (std::is_signed_v<T> && len) {
       unsigned top = std::min(pos + len - 1, bits - 1);
       if (static_cast<U>(a[i]) >> top & 1)
-        result |= static_cast<U>(~(pos + len >= bits && pos < bits ? (static_cast<U>(~U(0)) >> pos) & mask : pos < bits ? mask : U(0)));
+        result |=
+            static_cast<U>(~(pos + len >= bits && pos < bits ? (static_cast<U>(~U(0)) >> pos) & mask
+                             : pos < bits                    ? mask
+                                                             : U(0)));
     }
     t[i] = static_cast<T>(result);
   }
@@ -247,7 +258,8 @@ template <typename T> Step bfi(Context &c, const Instr &in) {
     unsigned pos = p[i] & 0xff, len = l[i] & 0xff;
     T mask = len >= bits ? static_cast<T>(~T(0)) : static_cast<T>((T(1) << len) - 1);
     mask = pos < bits ? static_cast<T>(mask << pos) : T(0);
-    t[i] = static_cast<T>((b[i] & ~mask) | ((pos < bits ? static_cast<T>(a[i] << pos) : T(0)) & mask));
+    t[i] =
+        static_cast<T>((b[i] & ~mask) | ((pos < bits ? static_cast<T>(a[i] << pos) : T(0)) & mask));
   }
   storeLanes(c, in.d[0], t);
   return Step::Next;
@@ -263,16 +275,18 @@ void buildBfi(Decoder &d, int) {
   d.out.exec = d.bytes() == 8 ? ExecFn(bfi<uint64_t>) : ExecFn(bfi<uint32_t>);
 }
 
-/// 9.7.1.23: four-way and two-way dot products with accumulate. Variant: 1 if a is signed, 2 if b is.
+/// 9.7.1.23: four-way and two-way dot products with accumulate. Variant: 1 if a is signed, 2 if b
+/// is.
 template <bool signedA, bool signedB> Step dp4a(Context &c, const Instr &in) {
-  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(c, in, [](uint32_t a, uint32_t b, uint32_t e) {
-    for (unsigned i = 0; i < 4; ++i) {
-      int x = signedA ? static_cast<int8_t>(a >> 8 * i) : static_cast<uint8_t>(a >> 8 * i);
-      int y = signedB ? static_cast<int8_t>(b >> 8 * i) : static_cast<uint8_t>(b >> 8 * i);
-      e += static_cast<uint32_t>(x * y);
-    }
-    return e;
-  });
+  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
+      c, in, [](uint32_t a, uint32_t b, uint32_t e) {
+        for (unsigned i = 0; i < 4; ++i) {
+          int x = signedA ? static_cast<int8_t>(a >> 8 * i) : static_cast<uint8_t>(a >> 8 * i);
+          int y = signedB ? static_cast<int8_t>(b >> 8 * i) : static_cast<uint8_t>(b >> 8 * i);
+          e += static_cast<uint32_t>(x * y);
+        }
+        return e;
+      });
 }
 void buildDp4a(Decoder &d, int) {
   simpleOperands(d, 3, 4);

@@ -1,4 +1,5 @@
-// Bulk and tensor copies and their groups (PTX ISA 9.0, 9.7.9.25 "cp.async.bulk", 9.7.9.27 "cp.async.bulk.tensor").
+// Bulk and tensor copies and their groups (PTX ISA 9.0, 9.7.9.25 "cp.async.bulk", 9.7.9.27
+// "cp.async.bulk.tensor").
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -11,8 +12,8 @@ namespace {
 
 using ptx::OperandKind;
 
-// Operands of a copy live in the instruction's list: four entries for an address (base, its width, offset low and high),
-// one for a coordinate or a size.
+// Operands of a copy live in the instruction's list: four entries for an address (base, its width,
+// offset low and high), one for a coordinate or a size.
 void listAddress(Decoder &d, const ptx::Operand &op) {
   d.address(op, AddressSpace::Shared, 0);
   d.listAdd(d.out.s[0]);
@@ -25,7 +26,8 @@ void listAddress(Decoder &d, const ptx::Operand &op) {
 uint64_t addressAt(const Context &c, const int32_t *&list, unsigned lane) {
   Src base = list[0];
   int32_t width = list[1];
-  uint64_t address = static_cast<uint32_t>(list[2]) | static_cast<uint64_t>(static_cast<uint32_t>(list[3])) << 32;
+  uint64_t address =
+      static_cast<uint32_t>(list[2]) | static_cast<uint64_t>(static_cast<uint32_t>(list[3])) << 32;
   list += 4;
   if (base != kNone)
     address += width == 4 ? c.src<uint32_t>(base)[lane] : c.src<uint64_t>(base)[lane];
@@ -40,7 +42,9 @@ bool loadMap(Context &c, unsigned lane, uint64_t address, TensorMap &map) {
   if (window == kParamWindow) {
     uint64_t offset = address - kParamWindow;
     if (offset + kTensorMapBytes > c.cluster.launch.params.size()) {
-      c.cluster.fault("tensor-map-invalid", "the tensor map's address lies past the kernel's parameters", {c.cluster.here(c, what, static_cast<int>(lane))});
+      c.cluster.fault("tensor-map-invalid",
+                      "the tensor map's address lies past the kernel's parameters",
+                      {c.cluster.here(c, what, static_cast<int>(lane))});
       return false;
     }
     std::memcpy(bytes, c.cluster.launch.params.data() + offset, sizeof(bytes));
@@ -51,26 +55,32 @@ bool loadMap(Context &c, unsigned lane, uint64_t address, TensorMap &map) {
       return false;
     std::memcpy(bytes, target->shared.data() + offset, sizeof(bytes));
   } else if (window == kLocalWindow) {
-    c.cluster.fault("tensor-map-invalid", "the tensor map lies in local memory, where no other unit can read it",
-                    {c.cluster.here(c, what, static_cast<int>(lane))}, "pass it as a __grid_constant__ parameter");
+    c.cluster.fault("tensor-map-invalid",
+                    "the tensor map lies in local memory, where no other unit can read it",
+                    {c.cluster.here(c, what, static_cast<int>(lane))},
+                    "pass it as a __grid_constant__ parameter");
     return false;
   } else {
-    if (!c.cluster.globalInBounds(address, kTensorMapBytes) && !c.cluster.checkGlobal(c, lane, address, kTensorMapBytes, what))
+    if (!c.cluster.globalInBounds(address, kTensorMapBytes) &&
+        !c.cluster.checkGlobal(c, lane, address, kTensorMapBytes, what))
       return false;
     c.cluster.readGlobal(address, bytes, sizeof(bytes));
   }
-  std::string problem = address % 64 ? "its address is not a multiple of 64" : decodeTensorMap(bytes, map);
+  std::string problem =
+      address % 64 ? "its address is not a multiple of 64" : decodeTensorMap(bytes, map);
   if (problem.empty())
     return true;
-  c.cluster.fault("tensor-map-invalid", "the tensor map cannot be used: " + problem, {c.cluster.here(c, what, static_cast<int>(lane))});
+  c.cluster.fault("tensor-map-invalid", "the tensor map cannot be used: " + problem,
+                  {c.cluster.here(c, what, static_cast<int>(lane))});
   return false;
 }
 
-bool makeBox(Context &c, unsigned lane, uint32_t rank, const int32_t *coordinates, uint32_t shared, const Cta &cta,
-             const TensorMap &map, std::unique_ptr<TmaBox> &box) {
+bool makeBox(Context &c, unsigned lane, uint32_t rank, const int32_t *coordinates, uint32_t shared,
+             const Cta &cta, const TensorMap &map, std::unique_ptr<TmaBox> &box) {
   std::string problem;
   if (map.rank != rank)
-    problem = "the instruction copies " + std::to_string(rank) + " dimensions, the tensor map has " + std::to_string(map.rank);
+    problem = "the instruction copies " + std::to_string(rank) +
+              " dimensions, the tensor map has " + std::to_string(map.rank);
   if (problem.empty()) {
     box = std::make_unique<TmaBox>(map, coordinates, shared);
     problem = checkTmaBox(*box, kSharedStart, static_cast<uint32_t>(cta.shared.size()));
@@ -94,7 +104,8 @@ void describe(AsyncOp &op, Context &c, unsigned lane) {
 
 constexpr uint8_t kMulticast = 1, kFromCta = 2, kBulkBytes = 4;
 
-/// sub: flags above; count: rank of the tensor; list: dst, barrier, map or source, coordinates or size [, mask].
+/// sub: flags above; count: rank of the tensor; list: dst, barrier, map or source, coordinates or
+/// size [, mask].
 Step copyToShared(Context &c, const Instr &in) {
   const int32_t *start = c.cluster.kernel.lists.data() + in.list;
   for (uint32_t m = c.mask; m; m &= m - 1) {
@@ -102,19 +113,25 @@ Step copyToShared(Context &c, const Instr &in) {
     const int32_t *list = start;
     auto op = std::make_unique<CopyToShared>();
     describe(*op, c, lane);
-    uint64_t destination = addressAt(c, list, lane), barrier = addressAt(c, list, lane), source = addressAt(c, list, lane);
+    uint64_t destination = addressAt(c, list, lane), barrier = addressAt(c, list, lane),
+             source = addressAt(c, list, lane);
     uint32_t offset = 0, barrierOffset = 0;
-    Cta *target = c.cluster.sharedTarget(c, lane, destination, 16, offset, "asynchronous copy writes");
+    Cta *target =
+        c.cluster.sharedTarget(c, lane, destination, 16, offset, "asynchronous copy writes");
     if (!target)
       return Step::Block;
-    Cta *barrierCta = c.cluster.sharedTarget(c, lane, barrier, 8, barrierOffset, "asynchronous copy signals");
+    Cta *barrierCta =
+        c.cluster.sharedTarget(c, lane, barrier, 8, barrierOffset, "asynchronous copy signals");
     if (!barrierCta)
       return Step::Block;
     if (barrierCta != target) {
-      c.cluster.fault("tensor-copy-invalid", "the destination and the mbarrier lie in different CTAs", {c.cluster.here(c, "issues a copy", static_cast<int>(lane))});
+      c.cluster.fault("tensor-copy-invalid",
+                      "the destination and the mbarrier lie in different CTAs",
+                      {c.cluster.here(c, "issues a copy", static_cast<int>(lane))});
       return Step::Block;
     }
-    if (!c.cluster.mbarrier(c, lane, *barrierCta, barrierOffset, "issues a copy that signals an mbarrier"))
+    if (!c.cluster.mbarrier(c, lane, *barrierCta, barrierOffset,
+                            "issues a copy that signals an mbarrier"))
       return Step::Block;
     op->barrier = barrierOffset;
     if (in.sub & kBulkBytes) {
@@ -123,14 +140,19 @@ Step copyToShared(Context &c, const Instr &in) {
       op->source = source;
       // 9.7.9.25.4.1: sizes and addresses are multiples of 16.
       if (op->bytes == 0 || op->bytes % 16 || offset % 16 || source % 16) {
-        c.cluster.fault("bulk-copy-invalid", "a bulk copy of " + std::to_string(op->bytes) + " bytes: size and addresses must be multiples of 16", {c.cluster.here(c, "issues a copy", static_cast<int>(lane))});
+        c.cluster.fault("bulk-copy-invalid",
+                        "a bulk copy of " + std::to_string(op->bytes) +
+                            " bytes: size and addresses must be multiples of 16",
+                        {c.cluster.here(c, "issues a copy", static_cast<int>(lane))});
         return Step::Block;
       }
-      if (!c.cluster.sharedTarget(c, lane, destination, op->bytes, offset, "asynchronous copy writes"))
+      if (!c.cluster.sharedTarget(c, lane, destination, op->bytes, offset,
+                                  "asynchronous copy writes"))
         return Step::Block;
       if (in.sub & kFromCta) {
         uint32_t sourceOffset = 0;
-        op->sourceCta = c.cluster.sharedTarget(c, lane, source, op->bytes, sourceOffset, "asynchronous copy reads");
+        op->sourceCta = c.cluster.sharedTarget(c, lane, source, op->bytes, sourceOffset,
+                                               "asynchronous copy reads");
         if (!op->sourceCta)
           return Step::Block;
         op->source = sourceOffset;
@@ -148,7 +170,10 @@ Step copyToShared(Context &c, const Instr &in) {
       for (uint32_t rank = 0; rank < 16; ++rank)
         if (mask >> rank & 1) {
           if (rank >= c.cluster.ctas.size()) {
-            c.cluster.fault("multicast-mask", "the multicast mask names CTA " + std::to_string(rank) + " of a cluster of " + std::to_string(c.cluster.ctas.size()), {c.cluster.here(c, "issues a multicast copy", static_cast<int>(lane))});
+            c.cluster.fault("multicast-mask",
+                            "the multicast mask names CTA " + std::to_string(rank) +
+                                " of a cluster of " + std::to_string(c.cluster.ctas.size()),
+                            {c.cluster.here(c, "issues a multicast copy", static_cast<int>(lane))});
             return Step::Block;
           }
           op->targets.push_back(c.cluster.ctas[rank].get());
@@ -215,7 +240,10 @@ Step copyToGlobal(Context &c, const Instr &in) {
       op->source = offset;
       op->destination = destination;
       if (op->bytes == 0 || op->bytes % 16 || offset % 16 || destination % 16) {
-        c.cluster.fault("bulk-copy-invalid", "a bulk store of " + std::to_string(op->bytes) + " bytes: size and addresses must be multiples of 16", {c.cluster.here(c, "issues a store", static_cast<int>(lane))});
+        c.cluster.fault("bulk-copy-invalid",
+                        "a bulk store of " + std::to_string(op->bytes) +
+                            " bytes: size and addresses must be multiples of 16",
+                        {c.cluster.here(c, "issues a store", static_cast<int>(lane))});
         return Step::Block;
       }
       if (!c.cluster.sharedTarget(c, lane, source, op->bytes, offset, "asynchronous store reads"))
@@ -224,7 +252,8 @@ Step copyToGlobal(Context &c, const Instr &in) {
       int32_t coordinates[5] = {};
       for (uint32_t i = 0; i < in.count; ++i)
         coordinates[i] = static_cast<int32_t>(c.src<uint32_t>(*list++)[lane]);
-      if (!loadMap(c, lane, destination, op->map) || !makeBox(c, lane, in.count, coordinates, offset, *from, op->map, op->box))
+      if (!loadMap(c, lane, destination, op->map) ||
+          !makeBox(c, lane, in.count, coordinates, offset, *from, op->map, op->box))
         return Step::Block;
     }
     Warp &warp = c.warp;
@@ -304,7 +333,8 @@ Step waitGroup(Context &c, const Instr &in) {
         for (size_t i = 0; i < covered; ++i)
           record.waited |= record.group == groups[i];
     size_t done = 0;
-    while (done < covered && (!groups[done] || (!groups[done]->readsLeft && !groups[done]->writesLeft)))
+    while (done < covered &&
+           (!groups[done] || (!groups[done]->readsLeft && !groups[done]->writesLeft)))
       ++done;
     groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(done));
   }
@@ -323,14 +353,23 @@ void buildPrefetch(Decoder &d, int) { d.out.exec = nothing; }
 
 #define GIRIH_RANK "1d|2d|3d|4d|5d"
 const Form forms[] = {
-    {"cp", "async bulk tensor " GIRIH_RANK " shared::cluster|shared::cta global tile? mbarrier::complete_tx::bytes multicast::cluster? L2::cache_hint?", buildToShared, 0},
-    {"cp", "async bulk tensor " GIRIH_RANK " global shared::cta tile? bulk_group L2::cache_hint?", buildToGlobal, 0},
-    {"cp", "async bulk shared::cluster|shared::cta global mbarrier::complete_tx::bytes multicast::cluster? L2::cache_hint?", buildToShared, 1},
+    {"cp",
+     "async bulk tensor " GIRIH_RANK
+     " shared::cluster|shared::cta global tile? mbarrier::complete_tx::bytes multicast::cluster? "
+     "L2::cache_hint?",
+     buildToShared, 0},
+    {"cp", "async bulk tensor " GIRIH_RANK " global shared::cta tile? bulk_group L2::cache_hint?",
+     buildToGlobal, 0},
+    {"cp",
+     "async bulk shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
+     "multicast::cluster? L2::cache_hint?",
+     buildToShared, 1},
     {"cp", "async bulk shared::cluster shared::cta mbarrier::complete_tx::bytes", buildToShared, 1},
     {"cp", "async bulk global shared::cta bulk_group L2::cache_hint?", buildToGlobal, 1},
     {"cp", "async bulk commit_group", buildCommit},
     {"cp", "async bulk wait_group read?", buildWaitGroup},
-    {"cp", "async bulk prefetch tensor " GIRIH_RANK " L2 global tile? L2::cache_hint?", buildPrefetch},
+    {"cp", "async bulk prefetch tensor " GIRIH_RANK " L2 global tile? L2::cache_hint?",
+     buildPrefetch},
     {"cp", "async bulk prefetch L2 global L2::cache_hint?", buildPrefetch},
 };
 

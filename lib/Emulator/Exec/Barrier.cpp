@@ -112,7 +112,8 @@ Step mbarrierArrive(Context &c, const Instr &in) {
     Mbarrier *barrier = c.cluster.mbarrier(c, lane, *target, offset, "arrives at an mbarrier");
     if (!barrier)
       return Step::Block;
-    states[lane] = uint64_t(barrier->phase) << 20 | static_cast<uint64_t>(barrier->pending & 0xfffff);
+    states[lane] =
+        uint64_t(barrier->phase) << 20 | static_cast<uint64_t>(barrier->pending & 0xfffff);
     int64_t value = in.s[1] == kNone ? 1 : c.src<uint32_t>(in.s[1])[lane];
     Mbarrier::Arrival by = arrival(c, lane);
     if (in.sub & 1) {
@@ -140,7 +141,8 @@ void buildArrive(Decoder &d, int variant) {
   d.address(d.operand(base), AddressSpace::Shared);
   if (d.operandCount() > base + 1)
     d.out.s[1] = d.source(base + 1, 4);
-  d.out.sub = static_cast<uint8_t>((expects ? 1 : 0) | (variant ? 2 : 0) | (d.has("relaxed") ? 4 : 0));
+  d.out.sub =
+      static_cast<uint8_t>((expects ? 1 : 0) | (variant ? 2 : 0) | (d.has("relaxed") ? 4 : 0));
   d.out.exec = mbarrierArrive;
 }
 
@@ -151,12 +153,14 @@ Step mbarrierTx(Context &c, const Instr &in) {
     Cta *target = barrierAt(c, in, lane, offset, "changes an mbarrier's transaction count");
     if (!target)
       return Step::Block;
-    Mbarrier *barrier = c.cluster.mbarrier(c, lane, *target, offset, "changes an mbarrier's transaction count");
+    Mbarrier *barrier =
+        c.cluster.mbarrier(c, lane, *target, offset, "changes an mbarrier's transaction count");
     if (!barrier)
       return Step::Block;
     int64_t bytes = c.src<uint32_t>(in.s[1])[lane];
     if (in.sub)
-      c.cluster.mbarrierComplete(*target, *barrier, bytes, c.cluster.here(c, "completes bytes", static_cast<int>(lane)));
+      c.cluster.mbarrierComplete(*target, *barrier, bytes,
+                                 c.cluster.here(c, "completes bytes", static_cast<int>(lane)));
     else
       c.cluster.mbarrierExpect(*target, *barrier, bytes, arrival(c, lane));
   }
@@ -241,7 +245,8 @@ void buildWait(Decoder &d, int variant) {
   d.out.exec = mbarrierWait;
 }
 Step pendingCount(Context &c, const Instr &in) {
-  return lanes1<uint32_t, uint64_t>(c, in, [](uint64_t state) { return static_cast<uint32_t>(state & 0xfffff); });
+  return lanes1<uint32_t, uint64_t>(
+      c, in, [](uint64_t state) { return static_cast<uint32_t>(state & 0xfffff); });
 }
 void buildPendingCount(Decoder &d, int) {
   if (!d.expectOperands(2))
@@ -261,13 +266,17 @@ const Form forms[] = {
     {"barrier", "cluster wait acquire? aligned?", buildClusterWait},
     {"mbarrier", "init " GIRIH_SHARED " b64", buildInit},
     {"mbarrier", "inval " GIRIH_SHARED " b64", buildInval},
-    {"mbarrier", "arrive expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildArrive, 0},
-    {"mbarrier", "arrive_drop expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildArrive, 1},
+    {"mbarrier", "arrive expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64",
+     buildArrive, 0},
+    {"mbarrier", "arrive_drop expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64",
+     buildArrive, 1},
     {"mbarrier", "arrive noComplete release? cta? " GIRIH_SHARED " b64", buildArrive, 0},
     {"mbarrier", "expect_tx relaxed? cta|cluster? " GIRIH_SHARED " b64", buildTx, 0},
     {"mbarrier", "complete_tx relaxed? cta|cluster? " GIRIH_SHARED " b64", buildTx, 1},
-    {"mbarrier", "test_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait, 0},
-    {"mbarrier", "try_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait, 1},
+    {"mbarrier", "test_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait,
+     0},
+    {"mbarrier", "try_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait,
+     1},
     {"mbarrier", "pending_count b64", buildPendingCount},
 };
 

@@ -34,7 +34,8 @@ void buildExit(Decoder &d, int) {
     d.out.exec = exitThread;
 }
 Step trap(Context &c, const Instr &) {
-  c.cluster.fault("trap", "the program executed a trap", {c.cluster.here(c, "traps", __builtin_ctz(c.mask))});
+  c.cluster.fault("trap", "the program executed a trap",
+                  {c.cluster.here(c, "traps", __builtin_ctz(c.mask))});
   return Step::Block;
 }
 void buildTrap(Decoder &d, int) { d.out.exec = trap; }

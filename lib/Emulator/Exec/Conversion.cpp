@@ -1,5 +1,5 @@
-// Conversions between numeric types (PTX ISA 9.0, 9.7.9.21 "cvt") and between address spaces (9.7.9.20 "cvta",
-// 9.7.9.19 "isspacep").
+// Conversions between numeric types (PTX ISA 9.0, 9.7.9.21 "cvt") and between address spaces
+// (9.7.9.20 "cvta", 9.7.9.19 "isspacep").
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -14,8 +14,8 @@ namespace {
 
 using ptx::Type;
 
-// The general path: every lane goes through a 64-bit integer or a double, which hold all values of the types
-// converted here exactly (64-bit integers excepted, which take a path of their own).
+// The general path: every lane goes through a 64-bit integer or a double, which hold all values of
+// the types converted here exactly (64-bit integers excepted, which take a path of their own).
 
 enum Round : uint8_t { None, Rn, Rz, Rm, Rp, Rna };
 enum : uint8_t { kFtz = 8, kSat = 16, kSatfinite = 32, kRelu = 64 };
@@ -30,7 +30,8 @@ uint64_t loadRaw(const Context &c, Src source, unsigned width, unsigned lane) {
     return c.src<uint64_t>(source)[lane];
   }
 }
-void storeRaw(const Context &c, int32_t destination, unsigned width, unsigned lane, uint64_t value) {
+void storeRaw(const Context &c, int32_t destination, unsigned width, unsigned lane,
+              uint64_t value) {
   switch (width) {
   case 2:
     c.dst<uint16_t>(destination)[lane] = static_cast<uint16_t>(value);
@@ -98,10 +99,13 @@ float narrow(double v, unsigned mode) {
     return f;
   bool above = static_cast<double>(f) > v;
   if (mode == Rz ? above == (v > 0) : mode == Rm ? above : !above)
-    f = std::nextafter(f, mode == Rm || (mode == Rz && v > 0) ? -INFINITY : mode == Rz ? INFINITY : INFINITY);
+    f = std::nextafter(f, mode == Rm || (mode == Rz && v > 0) ? -INFINITY
+                          : mode == Rz                        ? INFINITY
+                                                              : INFINITY);
   return f;
 }
-/// binary64 to binary32 rounded to odd, so that rounding to 16 bits afterwards is the only rounding.
+/// binary64 to binary32 rounded to odd, so that rounding to 16 bits afterwards is the only
+/// rounding.
 float toFloatOdd(double v) {
   float f = static_cast<float>(v);
   if (!std::isfinite(f) || static_cast<double>(f) == v)
@@ -152,7 +156,8 @@ uint64_t clampToInteger(double v, Type type) {
   if (ptx::isSigned(type)) {
     double limit = std::ldexp(1.0, static_cast<int>(bits) - 1);
     if (v >= limit)
-      return bits == 64 ? uint64_t(INT64_MAX) : static_cast<uint64_t>((int64_t(1) << (bits - 1)) - 1);
+      return bits == 64 ? uint64_t(INT64_MAX)
+                        : static_cast<uint64_t>((int64_t(1) << (bits - 1)) - 1);
     if (v < -limit)
       return static_cast<uint64_t>(int64_t(-1) << (bits - 1));
     return static_cast<uint64_t>(static_cast<int64_t>(v));
@@ -168,7 +173,8 @@ struct Plan {
   Type to, from;
 };
 Step convert(Context &c, const Instr &in) {
-  const Type to = static_cast<Type>(in.target >> 8 & 0xff), from = static_cast<Type>(in.target & 0xff);
+  const Type to = static_cast<Type>(in.target >> 8 & 0xff),
+             from = static_cast<Type>(in.target & 0xff);
   const unsigned mode = in.sub & 7, flags = in.sub;
   const bool integral = in.bytes; // .rni and so on: float to float, rounded to an integral value
   for (uint32_t m = c.mask; m; m &= m - 1) {
@@ -179,7 +185,8 @@ Step convert(Context &c, const Instr &in) {
       if ((flags & kFtz) && from == Type::F32)
         v = flush(static_cast<float>(v));
       if (ptx::isFloat(to))
-        result = fromFloating(integral ? roundIntegral(v, mode) : v, to, integral ? unsigned(Rn) : mode, flags);
+        result = fromFloating(integral ? roundIntegral(v, mode) : v, to,
+                              integral ? unsigned(Rn) : mode, flags);
       else
         result = clampToInteger(roundIntegral(v, mode), to);
     } else {
@@ -205,11 +212,17 @@ Step convert(Context &c, const Instr &in) {
         }
         result = static_cast<uint64_t>(extend(static_cast<uint64_t>(v), to));
       } else if (to == Type::F64) {
-        result = std::bit_cast<uint64_t>(from == Type::U64 ? static_cast<double>(static_cast<uint64_t>(v)) : static_cast<double>(v));
+        result = std::bit_cast<uint64_t>(from == Type::U64
+                                             ? static_cast<double>(static_cast<uint64_t>(v))
+                                             : static_cast<double>(v));
       } else if (to == Type::F32 && mode == Rn) {
-        result = std::bit_cast<uint32_t>(from == Type::U64 ? static_cast<float>(static_cast<uint64_t>(v)) : static_cast<float>(v));
+        result =
+            std::bit_cast<uint32_t>(from == Type::U64 ? static_cast<float>(static_cast<uint64_t>(v))
+                                                      : static_cast<float>(v));
       } else {
-        result = fromFloating(from == Type::U64 ? static_cast<double>(static_cast<uint64_t>(v)) : static_cast<double>(v), to, mode, flags);
+        result = fromFloating(from == Type::U64 ? static_cast<double>(static_cast<uint64_t>(v))
+                                                : static_cast<double>(v),
+                              to, mode, flags);
       }
     }
     storeRaw(c, in.d[0], in.width2, lane, result);
@@ -319,7 +332,8 @@ void buildCvt(Decoder &d, int) {
     return d.fail("cvt from an integer to a float needs a rounding modifier");
   d.out.sub = static_cast<uint8_t>(mode | flagsOf(d));
   d.out.bytes = integral && floatTo;
-  unsigned widthTo = std::max(2u, ptx::typeBytes(to)), widthFrom = std::max(2u, ptx::typeBytes(from));
+  unsigned widthTo = std::max(2u, ptx::typeBytes(to)),
+           widthFrom = std::max(2u, ptx::typeBytes(from));
   d.out.d[0] = d.dest(d.operand(0), widthTo, &d.out.width2);
   d.out.s[0] = d.source(d.operand(1), widthFrom, &d.out.width);
   d.out.target = static_cast<uint32_t>(to) << 8 | static_cast<uint32_t>(from);
@@ -328,14 +342,17 @@ void buildCvt(Decoder &d, int) {
   d.out.exec = convert;
   if (d.out.width != widthFrom || d.out.width2 != widthTo || d.has("sat"))
     return;
-  bool wide = widthTo == 8, from32 = from == Type::U32 || from == Type::S32, from64 = widthFrom == 8;
+  bool wide = widthTo == 8, from32 = from == Type::U32 || from == Type::S32,
+       from64 = widthFrom == 8;
   if (!floatTo && !floatFrom) {
     if (wide && from32)
-      d.out.exec = from == Type::S32 ? ExecFn(convertInteger<int64_t, int32_t>) : ExecFn(convertInteger<uint64_t, uint32_t>);
+      d.out.exec = from == Type::S32 ? ExecFn(convertInteger<int64_t, int32_t>)
+                                     : ExecFn(convertInteger<uint64_t, uint32_t>);
     else if (widthTo == 4 && ptx::typeBytes(to) == 4 && from64)
       d.out.exec = convertInteger<uint32_t, uint64_t>;
     else if (widthTo == 4 && ptx::typeBytes(to) == 4 && ptx::typeBytes(from) == 2)
-      d.out.exec = from == Type::S16 ? ExecFn(convertInteger<int32_t, int16_t>) : ExecFn(convertInteger<uint32_t, uint16_t>);
+      d.out.exec = from == Type::S16 ? ExecFn(convertInteger<int32_t, int16_t>)
+                                     : ExecFn(convertInteger<uint32_t, uint16_t>);
     else if (ptx::typeBytes(to) == 2 && widthFrom == 4)
       d.out.exec = convertInteger<uint16_t, uint32_t>;
   } else if (to == Type::F32 && !integral && !(d.out.sub & kFtz)) {
@@ -374,17 +391,14 @@ void buildUnpackFp8(Decoder &d, int) {
   d.out.exec = d.type(1) == Type::E5M2x2 ? ExecFn(unpackFp8<true>) : ExecFn(unpackFp8<false>);
 }
 
-// Address spaces. Global, constant and parameter addresses are generic addresses; shared and local ones are offsets in
-// their windows.
+// Address spaces. Global, constant and parameter addresses are generic addresses; shared and local
+// ones are offsets in their windows.
 template <bool to> Step cvta(Context &c, const Instr &in) {
   const uint64_t window = static_cast<uint64_t>(in.imm);
   if (in.width == 4)
     return lanes1<uint32_t, uint32_t>(c, in, [&](uint32_t a) { return a; });
-  return lanes1<uint64_t, uint64_t>(c, in, [&](uint64_t a) {
-    if (!window || a == 0)
-      return a;
-    return to ? a - window : a + window;
-  });
+  return lanes1<uint64_t, uint64_t>(c, in,
+                                    [&](uint64_t a) { return to ? a - window : a + window; });
 }
 void buildCvta(Decoder &d, int) {
   if (!d.expectOperands(2))
@@ -446,8 +460,10 @@ const Form forms[] = {
     {"cvt", "rn satfinite relu? e4m3x2|e5m2x2 f32", buildPackFp8},
     {"cvt", "rn satfinite relu? e4m3x2|e5m2x2 f16x2", buildPackFp8},
     {"cvt", "rn f16x2 e4m3x2|e5m2x2", buildUnpackFp8},
-    {"cvta", "to? global|shared|local|const|param|shared::cta|shared::cluster|param::entry u64|u32", buildCvta},
-    {"isspacep", "global|shared|local|const|param|shared::cta|shared::cluster|param::entry", buildIsspacep},
+    {"cvta", "to? global|shared|local|const|param|shared::cta|shared::cluster|param::entry u64|u32",
+     buildCvta},
+    {"isspacep", "global|shared|local|const|param|shared::cta|shared::cluster|param::entry",
+     buildIsspacep},
 };
 
 } // namespace

@@ -1,6 +1,6 @@
-// Floating-point arithmetic (PTX ISA 9.0, 9.7.3 to 9.7.5). Built without contraction: a product and a sum round twice
-// unless the instruction is fma. f16 and bf16 compute in binary32 (binary64 for fma), whose excess of bits makes the second rounding
-// harmless for add, mul, min and max.
+// Floating-point arithmetic (PTX ISA 9.0, 9.7.3 to 9.7.5). Built without contraction: a product and
+// a sum round twice unless the instruction is fma. f16 and bf16 compute in binary32 (binary64 for
+// fma), whose excess of bits makes the second rounding harmless for add, mul, min and max.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -68,7 +68,8 @@ struct Abs {
 };
 
 template <typename Op> Step binary32(Context &c, const Instr &in) {
-  return lanes2<float, float, float>(c, in, [](float a, float b) { return Op::template run<float>(a, b); });
+  return lanes2<float, float, float>(
+      c, in, [](float a, float b) { return Op::template run<float>(a, b); });
 }
 template <typename Op> Step binary32Modified(Context &c, const Instr &in) {
   const bool ftz = in.sub & kFtz, sat = in.sub & kSat;
@@ -84,10 +85,15 @@ template <typename Op> Step binary32Modified(Context &c, const Instr &in) {
   });
 }
 template <typename Op> Step binary64(Context &c, const Instr &in) {
-  return lanes2<double, double, double>(c, in, [](double a, double b) { return Op::template run<double>(a, b); });
+  return lanes2<double, double, double>(
+      c, in, [](double a, double b) { return Op::template run<double>(a, b); });
 }
-template <bool brain> inline float load16(uint16_t v) { return brain ? bf16ToFloat(v) : f16ToFloat(v); }
-template <bool brain> inline uint16_t store16(float v) { return brain ? floatToBf16(v) : floatToF16(v); }
+template <bool brain> inline float load16(uint16_t v) {
+  return brain ? bf16ToFloat(v) : f16ToFloat(v);
+}
+template <bool brain> inline uint16_t store16(float v) {
+  return brain ? floatToBf16(v) : floatToF16(v);
+}
 template <typename Op, bool brain> Step binary16(Context &c, const Instr &in) {
   return lanes2<uint16_t, uint16_t, uint16_t>(c, in, [](uint16_t a, uint16_t b) {
     return store16<brain>(Op::template run<float>(load16<brain>(a), load16<brain>(b)));
@@ -96,7 +102,8 @@ template <typename Op, bool brain> Step binary16(Context &c, const Instr &in) {
 template <typename Op, bool brain> Step binary16x2(Context &c, const Instr &in) {
   return lanes2<uint32_t, uint32_t, uint32_t>(c, in, [](uint32_t a, uint32_t b) {
     auto half = [](uint32_t x, uint32_t y) -> uint32_t {
-      return store16<brain>(Op::template run<float>(load16<brain>(static_cast<uint16_t>(x)), load16<brain>(static_cast<uint16_t>(y))));
+      return store16<brain>(Op::template run<float>(load16<brain>(static_cast<uint16_t>(x)),
+                                                    load16<brain>(static_cast<uint16_t>(y))));
     };
     return half(a, b) | half(a >> 16, b >> 16) << 16;
   });
@@ -133,7 +140,8 @@ template <typename Op> void buildMinMax(Decoder &d, int variant) {
 
 template <typename Op> Step unary32(Context &c, const Instr &in) {
   const bool ftz = in.sub & kFtz;
-  return lanes1<float, float>(c, in, [=](float a) { return Op::template run<float>(ftz ? flush(a) : a); });
+  return lanes1<float, float>(c, in,
+                              [=](float a) { return Op::template run<float>(ftz ? flush(a) : a); });
 }
 template <typename Op> Step unary64(Context &c, const Instr &in) {
   return lanes1<double, double>(c, in, [](double a) { return Op::template run<double>(a); });
@@ -153,7 +161,8 @@ template <typename Op> void buildSign(Decoder &d, int variant) {
     d.out.imm = variant;
     bool wide = d.bytes() == 4;
     d.out.exec = wide ? ExecFn([](Context &c, const Instr &in) {
-      return lanes1<uint32_t, uint32_t>(c, in, [&](uint32_t a) { return in.imm ? a & 0x7fff7fffu : a ^ 0x80008000u; });
+      return lanes1<uint32_t, uint32_t>(
+          c, in, [&](uint32_t a) { return in.imm ? a & 0x7fff7fffu : a ^ 0x80008000u; });
     })
                       : ExecFn([](Context &c, const Instr &in) {
                           return lanes1<uint16_t, uint16_t>(c, in, [&](uint16_t a) {
@@ -167,17 +176,20 @@ template <typename Op> void buildSign(Decoder &d, int variant) {
 Step fma32(Context &c, const Instr &in) {
   const bool ftz = in.sub & kFtz, sat = in.sub & kSat;
   if (!in.sub)
-    return lanes3<float, float, float, float>(c, in, [](float a, float b, float e) { return std::fma(a, b, e); });
+    return lanes3<float, float, float, float>(
+        c, in, [](float a, float b, float e) { return std::fma(a, b, e); });
   return lanes3<float, float, float, float>(c, in, [=](float a, float b, float e) {
     float r = ftz ? flush(std::fma(flush(a), flush(b), flush(e))) : std::fma(a, b, e);
     return sat ? saturate(r) : r;
   });
 }
 Step fma64(Context &c, const Instr &in) {
-  return lanes3<double, double, double, double>(c, in, [](double a, double b, double e) { return std::fma(a, b, e); });
+  return lanes3<double, double, double, double>(
+      c, in, [](double a, double b, double e) { return std::fma(a, b, e); });
 }
-/// The sum of an exact product and an addend, rounded to odd in binary64, so that the final rounding is the only one
-/// (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd").
+/// The sum of an exact product and an addend, rounded to odd in binary64, so that the final
+/// rounding is the only one (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums:
+/// proved algorithms using rounding to odd").
 inline double productPlusOdd(float a, float b, float e) {
   double product = static_cast<double>(a) * b;
   double sum = product + e;
@@ -215,15 +227,18 @@ template <bool brain> Step fma16(Context &c, const Instr &in) {
 }
 template <bool brain> Step fma16x2(Context &c, const Instr &in) {
   const bool relu = in.sub & 4;
-  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(c, in, [=](uint32_t a, uint32_t b, uint32_t e) -> uint32_t {
-    uint32_t low = fmaHalf<brain>(static_cast<uint16_t>(a), static_cast<uint16_t>(b), static_cast<uint16_t>(e), relu);
-    uint32_t high = fmaHalf<brain>(a >> 16, b >> 16, e >> 16, relu);
-    return low | high << 16;
-  });
+  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
+      c, in, [=](uint32_t a, uint32_t b, uint32_t e) -> uint32_t {
+        uint32_t low = fmaHalf<brain>(static_cast<uint16_t>(a), static_cast<uint16_t>(b),
+                                      static_cast<uint16_t>(e), relu);
+        uint32_t high = fmaHalf<brain>(a >> 16, b >> 16, e >> 16, relu);
+        return low | high << 16;
+      });
 }
 void buildFma(Decoder &d, int) {
   simpleOperands(d, 3, d.bytes());
-  d.out.sub = static_cast<uint8_t>((d.has("ftz") ? kFtz : 0) | (d.has("sat") ? kSat : 0) | (d.has("relu") ? 4 : 0));
+  d.out.sub = static_cast<uint8_t>((d.has("ftz") ? kFtz : 0) | (d.has("sat") ? kSat : 0) |
+                                   (d.has("relu") ? 4 : 0));
   switch (d.type()) {
   case Type::F64:
     d.out.exec = fma64;
@@ -245,7 +260,8 @@ void buildFma(Decoder &d, int) {
   }
 }
 
-// Approximate functions: correctly rounded host functions lie well inside every error bound of 9.7.3.
+// Approximate functions: correctly rounded host functions lie well inside every error bound
+// of 9.7.3.
 enum Function { Rcp, Sqrt, Rsqrt, Ex2, Lg2, Sin, Cos, Tanh };
 template <Function f> inline float approximate(float a) {
   switch (f) {
@@ -291,8 +307,9 @@ void buildFunction(Decoder &d, int variant) {
     d.out.exec = table[variant];
     return;
   }
-  constexpr ExecFn table[] = {function32<Rcp>, function32<Sqrt>, function32<Rsqrt>, function32<Ex2>,
-                              function32<Lg2>, function32<Sin>,  function32<Cos>,   function32<Tanh>};
+  constexpr ExecFn table[] = {function32<Rcp>, function32<Sqrt>, function32<Rsqrt>,
+                              function32<Ex2>, function32<Lg2>,  function32<Sin>,
+                              function32<Cos>, function32<Tanh>};
   d.out.exec = table[variant];
 }
 
@@ -310,8 +327,9 @@ Step testp32(Context &c, const Instr &in) {
   uint8_t flags[32];
   for (unsigned i = 0; i < 32; ++i) {
     int kind = std::fpclassify(a[i]);
-    const bool answers[] = {kind != FP_NAN && kind != FP_INFINITE, kind == FP_INFINITE, kind != FP_NAN, kind == FP_NAN,
-                            kind == FP_NORMAL || kind == FP_ZERO, kind == FP_SUBNORMAL};
+    const bool answers[] = {
+        kind != FP_NAN && kind != FP_INFINITE, kind == FP_INFINITE, kind != FP_NAN, kind == FP_NAN,
+        kind == FP_NORMAL || kind == FP_ZERO,  kind == FP_SUBNORMAL};
     flags[i] = answers[in.sub];
   }
   storePred(c, in.d[0], packFlags(flags));
@@ -322,7 +340,8 @@ void buildTestp(Decoder &d, int) {
     return;
   d.out.d[0] = d.predDest(d.operand(0));
   d.out.s[0] = d.source(1, 4);
-  d.out.sub = static_cast<uint8_t>(d.which({"finite", "infinite", "number", "notanumber", "normal", "subnormal"}));
+  d.out.sub = static_cast<uint8_t>(
+      d.which({"finite", "infinite", "number", "notanumber", "normal", "subnormal"}));
   d.out.exec = testp32;
 }
 

@@ -1,5 +1,6 @@
-// The loops over the 32 lanes of a warp that most instructions are. Results go through a local array, so that the
-// compiler needs to prove nothing about aliasing to vectorise, and are stored whole or under the mask.
+// The loops over the 32 lanes of a warp that most instructions are. Results go through a local
+// array, so that the compiler needs to prove nothing about aliasing to vectorise, and are stored
+// whole or under the mask.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -14,7 +15,8 @@
 
 namespace girih::emu {
 
-template <typename T> inline void storeLanes(const Context &c, int32_t destination, const T *values) {
+template <typename T>
+inline void storeLanes(const Context &c, int32_t destination, const T *values) {
   T *d = c.dst<T>(destination);
   if (c.mask == kFullMask) {
     std::memcpy(d, values, 32 * sizeof(T));
@@ -46,7 +48,8 @@ template <typename D, typename A, typename F> inline Step lanes1(Context &c, con
   storeLanes(c, in.d[0], t);
   return Step::Next;
 }
-template <typename D, typename A, typename B, typename F> inline Step lanes2(Context &c, const Instr &in, F f) {
+template <typename D, typename A, typename B, typename F>
+inline Step lanes2(Context &c, const Instr &in, F f) {
   const A *a = c.src<A>(in.s[0]);
   const B *b = c.src<B>(in.s[1]);
   D t[32];

@@ -26,7 +26,8 @@ template <typename Op, typename T> Step binary(Context &c, const Instr &in) {
   return lanes2<T, T, T>(c, in, [](T a, T b) { return static_cast<T>(Op::template run<T>(a, b)); });
 }
 template <typename Op> Step predBinary(Context &c, const Instr &in) {
-  uint32_t a = c.predSrc(in.s[0]) ^ (in.sub & 1 ? ~0u : 0u), b = c.predSrc(in.s[1]) ^ (in.sub & 2 ? ~0u : 0u);
+  uint32_t a = c.predSrc(in.s[0]) ^ (in.sub & 1 ? ~0u : 0u),
+           b = c.predSrc(in.s[1]) ^ (in.sub & 2 ? ~0u : 0u);
   storePred(c, in.d[0], Op::template run<uint32_t>(a, b));
   return Step::Next;
 }
@@ -97,11 +98,12 @@ void buildShift(Decoder &d, int variant) {
   });
 }
 template <bool left, bool wrap> Step funnel(Context &c, const Instr &in) {
-  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(c, in, [](uint32_t a, uint32_t b, uint32_t e) {
-    uint32_t n = wrap ? e & 31 : std::min<uint32_t>(e, 32);
-    uint64_t both = uint64_t(b) << 32 | a;
-    return left ? static_cast<uint32_t>((both << n) >> 32) : static_cast<uint32_t>(both >> n);
-  });
+  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
+      c, in, [](uint32_t a, uint32_t b, uint32_t e) {
+        uint32_t n = wrap ? e & 31 : std::min<uint32_t>(e, 32);
+        uint64_t both = uint64_t(b) << 32 | a;
+        return left ? static_cast<uint32_t>((both << n) >> 32) : static_cast<uint32_t>(both >> n);
+      });
 }
 void buildFunnel(Decoder &d, int) {
   simpleOperands(d, 3, 4);
@@ -113,26 +115,27 @@ void buildFunnel(Decoder &d, int) {
 /// 9.7.8.6: bit i of the result is bit (a_i, b_i, c_i) of the table.
 Step lop3(Context &c, const Instr &in) {
   const uint32_t table = static_cast<uint32_t>(in.imm);
-  Step step = lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(c, in, [table](uint32_t a, uint32_t b, uint32_t e) {
-    uint32_t r = 0;
-    if (table & 0x01)
-      r |= ~a & ~b & ~e;
-    if (table & 0x02)
-      r |= ~a & ~b & e;
-    if (table & 0x04)
-      r |= ~a & b & ~e;
-    if (table & 0x08)
-      r |= ~a & b & e;
-    if (table & 0x10)
-      r |= a & ~b & ~e;
-    if (table & 0x20)
-      r |= a & ~b & e;
-    if (table & 0x40)
-      r |= a & b & ~e;
-    if (table & 0x80)
-      r |= a & b & e;
-    return r;
-  });
+  Step step = lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
+      c, in, [table](uint32_t a, uint32_t b, uint32_t e) {
+        uint32_t r = 0;
+        if (table & 0x01)
+          r |= ~a & ~b & ~e;
+        if (table & 0x02)
+          r |= ~a & ~b & e;
+        if (table & 0x04)
+          r |= ~a & b & ~e;
+        if (table & 0x08)
+          r |= ~a & b & e;
+        if (table & 0x10)
+          r |= a & ~b & ~e;
+        if (table & 0x20)
+          r |= a & ~b & e;
+        if (table & 0x40)
+          r |= a & b & ~e;
+        if (table & 0x80)
+          r |= a & b & e;
+        return r;
+      });
   return step;
 }
 void buildLop3(Decoder &d, int) {
@@ -147,35 +150,36 @@ void buildLop3(Decoder &d, int) {
 
 /// 9.7.9.7.
 template <int mode> Step prmt(Context &c, const Instr &in) {
-  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(c, in, [](uint32_t a, uint32_t b, uint32_t e) {
-    uint64_t both = uint64_t(b) << 32 | a;
-    auto byte = [&](unsigned i) { return static_cast<uint32_t>(both >> (8 * (i & 7)) & 0xff); };
-    uint32_t r = 0;
-    unsigned s = e & 3;
-    for (unsigned i = 0; i < 4; ++i) {
-      uint32_t v;
-      if constexpr (mode == 0) {
-        unsigned nibble = e >> (4 * i) & 15;
-        v = byte(nibble);
-        if (nibble & 8)
-          v = v & 0x80 ? 0xff : 0;
-      } else if constexpr (mode == 1) { // f4e
-        v = byte(s + i);
-      } else if constexpr (mode == 2) { // b4e
-        v = byte(s + 8 - i);
-      } else if constexpr (mode == 3) { // rc8
-        v = byte(s);
-      } else if constexpr (mode == 4) { // ecl
-        v = byte(std::max(s, i));
-      } else if constexpr (mode == 5) { // ecr
-        v = byte(std::min(s, i));
-      } else { // rc16
-        v = byte((s & 1) * 2 + (i & 1));
-      }
-      r |= v << (8 * i);
-    }
-    return r;
-  });
+  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
+      c, in, [](uint32_t a, uint32_t b, uint32_t e) {
+        uint64_t both = uint64_t(b) << 32 | a;
+        auto byte = [&](unsigned i) { return static_cast<uint32_t>(both >> (8 * (i & 7)) & 0xff); };
+        uint32_t r = 0;
+        unsigned s = e & 3;
+        for (unsigned i = 0; i < 4; ++i) {
+          uint32_t v;
+          if constexpr (mode == 0) {
+            unsigned nibble = e >> (4 * i) & 15;
+            v = byte(nibble);
+            if (nibble & 8)
+              v = v & 0x80 ? 0xff : 0;
+          } else if constexpr (mode == 1) { // f4e
+            v = byte(s + i);
+          } else if constexpr (mode == 2) { // b4e
+            v = byte(s + 8 - i);
+          } else if constexpr (mode == 3) { // rc8
+            v = byte(s);
+          } else if constexpr (mode == 4) { // ecl
+            v = byte(std::max(s, i));
+          } else if constexpr (mode == 5) { // ecr
+            v = byte(std::min(s, i));
+          } else { // rc16
+            v = byte((s & 1) * 2 + (i & 1));
+          }
+          r |= v << (8 * i);
+        }
+        return r;
+      });
 }
 void buildPrmt(Decoder &d, int) {
   simpleOperands(d, 3, 4);
@@ -186,7 +190,8 @@ void buildPrmt(Decoder &d, int) {
 
 // Comparison (9.7.6.1, 9.7.6.2).
 enum Compare { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
-constexpr const char *compareNames[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+constexpr const char *compareNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
+                                        "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 
 template <Compare cmp, typename T> inline bool compare(T a, T b) {
   if constexpr (cmp == Eq)
@@ -228,8 +233,14 @@ struct Brain {
 };
 inline float widen(Half v) { return f16ToFloat(v.bits); }
 inline float widen(Brain v) { return bf16ToFloat(v.bits); }
-template <typename T> requires std::is_integral_v<T> inline T widen(T v) { return v; }
-inline float flush(float v) { return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v; }
+template <typename T>
+  requires std::is_integral_v<T>
+inline T widen(T v) {
+  return v;
+}
+inline float flush(float v) {
+  return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
+}
 
 template <Compare cmp, typename T, bool ftz> Step setp(Context &c, const Instr &in) {
   const T *a = c.src<T>(in.s[0]), *b = c.src<T>(in.s[1]);
@@ -263,10 +274,10 @@ template <Compare cmp, typename T, bool ftz> Step setp(Context &c, const Instr &
   return Step::Next;
 }
 template <typename T, bool ftz> ExecFn setpFor(int cmp) {
-  constexpr ExecFn table[] = {setp<Eq, T, ftz>,  setp<Ne, T, ftz>,  setp<Lt, T, ftz>,  setp<Le, T, ftz>,
-                              setp<Gt, T, ftz>,  setp<Ge, T, ftz>,  setp<Equ, T, ftz>, setp<Neu, T, ftz>,
-                              setp<Ltu, T, ftz>, setp<Leu, T, ftz>, setp<Gtu, T, ftz>, setp<Geu, T, ftz>,
-                              setp<Num, T, ftz>, setp<Nan, T, ftz>};
+  constexpr ExecFn table[] = {
+      setp<Eq, T, ftz>,  setp<Ne, T, ftz>,  setp<Lt, T, ftz>,  setp<Le, T, ftz>,  setp<Gt, T, ftz>,
+      setp<Ge, T, ftz>,  setp<Equ, T, ftz>, setp<Neu, T, ftz>, setp<Ltu, T, ftz>, setp<Leu, T, ftz>,
+      setp<Gtu, T, ftz>, setp<Geu, T, ftz>, setp<Num, T, ftz>, setp<Nan, T, ftz>};
   return table[cmp];
 }
 void buildSetp(Decoder &d, int) {
@@ -339,7 +350,9 @@ void buildSelp(Decoder &d, int) {
   d.out.s[1] = d.source(2, width);
   d.out.s[2] = d.predSource(d.operand(3), negated);
   d.out.sub = negated;
-  d.out.exec = width == 2 ? ExecFn(selp<uint16_t>) : width == 4 ? ExecFn(selp<uint32_t>) : ExecFn(selp<uint64_t>);
+  d.out.exec = width == 2   ? ExecFn(selp<uint16_t>)
+               : width == 4 ? ExecFn(selp<uint32_t>)
+                            : ExecFn(selp<uint64_t>);
 }
 
 constexpr char kBits[] = "pred|b16|b32|b64";

@@ -1,6 +1,7 @@
-// Fragments of 8x8 matrices to and from shared memory (PTX ISA 9.0, 9.7.14.5.15 "ldmatrix", 9.7.14.5.16 "stmatrix",
-// 9.7.14.5.17 "movmatrix"). Lanes 8 i to 8 i + 7 name the rows of matrix i, 16 bytes each; lane l holds the elements
-// (l / 4, 2 (l % 4)) and the next one of each matrix, or of its transpose.
+// Fragments of 8x8 matrices to and from shared memory (PTX ISA 9.0, 9.7.14.5.15
+// "ldmatrix", 9.7.14.5.16 "stmatrix", 9.7.14.5.17 "movmatrix"). Lanes 8 i to 8 i + 7 name the rows
+// of matrix i, 16 bytes each; lane l holds the elements (l / 4, 2 (l % 4)) and the next one of each
+// matrix, or of its transpose.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -104,7 +105,9 @@ void buildMatrix(Decoder &d, int variant) {
 
 Step movmatrix(Context &c, const Instr &in) {
   const uint32_t *a = c.src<uint32_t>(in.s[0]);
-  auto element = [&](unsigned r, unsigned e) { return static_cast<uint16_t>(a[4 * r + e / 2] >> (e % 2 ? 16 : 0)); };
+  auto element = [&](unsigned r, unsigned e) {
+    return static_cast<uint16_t>(a[4 * r + e / 2] >> (e % 2 ? 16 : 0));
+  };
   uint32_t t[32];
   for (unsigned lane = 0; lane < 32; ++lane) {
     unsigned r = lane / 4, e = 2 * (lane % 4);

@@ -1,7 +1,8 @@
-// Loads, stores and atomics (PTX ISA 9.0, 9.7.9.8 "ld", 9.7.9.11 "st", 9.7.13.4 to 9.7.13.6 "atom", "red", "fence").
+// Loads, stores and atomics (PTX ISA 9.0, 9.7.9.8 "ld", 9.7.9.11 "st", 9.7.13.4 to 9.7.13.6 "atom",
+// "red", "fence").
 //
-// Operations on global memory that order threads (volatile, relaxed, acquire, release, atomics) wait for the commit
-// at the quantum's end, where they run in cluster order.
+// Operations on global memory that order threads (volatile, relaxed, acquire, release, atomics)
+// wait for the commit at the quantum's end, where they run in cluster order.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -50,7 +51,8 @@ AddressSpace classify(AddressSpace space, uint64_t &address) {
   return AddressSpace::Global;
 }
 
-/// Collects neighbouring shared-memory accesses of a warp into runs, so that the shadow sees few and whole pieces.
+/// Collects neighbouring shared-memory accesses of a warp into runs, so that the shadow sees few
+/// and whole pieces.
 struct Runs {
   Context &c;
   bool writes;
@@ -89,19 +91,24 @@ bool localInBounds(Context &c, unsigned lane, uint64_t address, uint32_t bytes, 
   here.address = address;
   here.bytes = bytes;
   c.cluster.fault("local-out-of-bounds",
-                  "access to local memory at offset " + std::to_string(address) + " of " + std::to_string(size) + " bytes",
+                  "access to local memory at offset " + std::to_string(address) + " of " +
+                      std::to_string(size) + " bytes",
                   {here});
   return false;
 }
 
-bool misaligned(Context &c, unsigned lane, uint64_t address, uint32_t bytes, const char *space, const char *what) {
+bool misaligned(Context &c, unsigned lane, uint64_t address, uint32_t bytes, const char *space,
+                const char *what) {
   if (address % bytes == 0)
     return false;
   Site here = c.cluster.here(c, what, static_cast<int>(lane));
   here.space = space;
   here.address = address;
   here.bytes = bytes;
-  c.cluster.fault("misaligned", std::string("the address of a ") + std::to_string(bytes) + "-byte access is not a multiple of " + std::to_string(bytes), {here});
+  c.cluster.fault("misaligned",
+                  std::string("the address of a ") + std::to_string(bytes) +
+                      "-byte access is not a multiple of " + std::to_string(bytes),
+                  {here});
   return true;
 }
 
@@ -160,7 +167,8 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
     case AddressSpace::Param:
       a -= kParamWindow;
       if (a + total > c.cluster.launch.params.size()) {
-        c.cluster.fault("param-out-of-bounds", "read past the kernel's parameters", {c.cluster.here(c, "reads", static_cast<int>(lane))});
+        c.cluster.fault("param-out-of-bounds", "read past the kernel's parameters",
+                        {c.cluster.here(c, "reads", static_cast<int>(lane))});
         return Step::Block;
       }
       std::memcpy(piece, c.cluster.launch.params.data() + a, total);
@@ -168,7 +176,8 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
     case AddressSpace::Local:
       if (!localInBounds(c, lane, a, total, "reads"))
         return Step::Block;
-      std::memcpy(piece, c.warp.local.data() + size_t(lane) * c.cluster.kernel.localBytes + a, total);
+      std::memcpy(piece, c.warp.local.data() + size_t(lane) * c.cluster.kernel.localBytes + a,
+                  total);
       break;
     default:
       if (!c.cluster.globalInBounds(a, total) && !c.cluster.checkGlobal(c, lane, a, total, "reads"))
@@ -222,13 +231,16 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
     case AddressSpace::Local:
       if (!localInBounds(c, lane, a, total, "writes"))
         return Step::Block;
-      std::memcpy(c.warp.local.data() + size_t(lane) * c.cluster.kernel.localBytes + a, piece, total);
+      std::memcpy(c.warp.local.data() + size_t(lane) * c.cluster.kernel.localBytes + a, piece,
+                  total);
       break;
     case AddressSpace::Param:
-      c.cluster.fault("param-write", "write to a kernel parameter", {c.cluster.here(c, "writes", static_cast<int>(lane))});
+      c.cluster.fault("param-write", "write to a kernel parameter",
+                      {c.cluster.here(c, "writes", static_cast<int>(lane))});
       return Step::Block;
     default:
-      if (!c.cluster.globalInBounds(a, total) && !c.cluster.checkGlobal(c, lane, a, total, "writes"))
+      if (!c.cluster.globalInBounds(a, total) &&
+          !c.cluster.checkGlobal(c, lane, a, total, "writes"))
         return Step::Block;
       if (misaligned(c, lane, a, total, "global", "writes"))
         return Step::Block;
@@ -244,9 +256,13 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
 template <template <typename, typename> class Pick> ExecFn pickAccess(Type type, unsigned width) {
   switch (type) {
   case Type::S8:
-    return width == 2 ? Pick<int8_t, uint16_t>::fn : width == 4 ? Pick<int8_t, uint32_t>::fn : Pick<int8_t, uint64_t>::fn;
+    return width == 2   ? Pick<int8_t, uint16_t>::fn
+           : width == 4 ? Pick<int8_t, uint32_t>::fn
+                        : Pick<int8_t, uint64_t>::fn;
   case Type::S16:
-    return width == 2 ? Pick<int16_t, uint16_t>::fn : width == 4 ? Pick<int16_t, uint32_t>::fn : Pick<int16_t, uint64_t>::fn;
+    return width == 2   ? Pick<int16_t, uint16_t>::fn
+           : width == 4 ? Pick<int16_t, uint32_t>::fn
+                        : Pick<int16_t, uint64_t>::fn;
   case Type::S32:
     return width == 4 ? Pick<int32_t, uint32_t>::fn : Pick<int32_t, uint64_t>::fn;
   default:
@@ -254,9 +270,13 @@ template <template <typename, typename> class Pick> ExecFn pickAccess(Type type,
   }
   switch (ptx::typeBytes(type)) {
   case 1:
-    return width == 2 ? Pick<uint8_t, uint16_t>::fn : width == 4 ? Pick<uint8_t, uint32_t>::fn : Pick<uint8_t, uint64_t>::fn;
+    return width == 2   ? Pick<uint8_t, uint16_t>::fn
+           : width == 4 ? Pick<uint8_t, uint32_t>::fn
+                        : Pick<uint8_t, uint64_t>::fn;
   case 2:
-    return width == 2 ? Pick<uint16_t, uint16_t>::fn : width == 4 ? Pick<uint16_t, uint32_t>::fn : Pick<uint16_t, uint64_t>::fn;
+    return width == 2   ? Pick<uint16_t, uint16_t>::fn
+           : width == 4 ? Pick<uint16_t, uint32_t>::fn
+                        : Pick<uint16_t, uint64_t>::fn;
   case 4:
     return width == 4 ? Pick<uint32_t, uint32_t>::fn : Pick<uint32_t, uint64_t>::fn;
   default:
@@ -271,7 +291,8 @@ template <typename M, typename R> struct PickStore {
 };
 
 void orderingOf(Decoder &d) {
-  bool orders = d.has("volatile") || d.has("relaxed") || d.has("acquire") || d.has("release") || d.has("mmio");
+  bool orders = d.has("volatile") || d.has("relaxed") || d.has("acquire") || d.has("release") ||
+                d.has("mmio");
   d.out.sub |= orders ? kOrdered | kYields : 0;
 }
 /// The data operand(s), one register each; all of one width.
@@ -287,12 +308,14 @@ void dataOperands(Decoder &d, const ptx::Operand &data, bool isLoad) {
   else
     elements.push_back(&data);
   if (elements.size() != count)
-    return d.fail("a vector of " + std::to_string(elements.size()) + " registers where " + std::to_string(count) + " are needed");
+    return d.fail("a vector of " + std::to_string(elements.size()) + " registers where " +
+                  std::to_string(count) + " are needed");
   uint8_t common = 0;
   for (const ptx::Operand *e : elements)
     if (e->kind == OperandKind::Register) {
       uint8_t w = 0;
-      isLoad ? static_cast<void>(d.dest(*e, width, &w)) : static_cast<void>(d.source(*e, width, &w));
+      isLoad ? static_cast<void>(d.dest(*e, width, &w))
+             : static_cast<void>(d.source(*e, width, &w));
       if (common && common != w)
         return d.fail("registers of different widths in one vector");
       common = w;
@@ -335,8 +358,8 @@ void buildStore(Decoder &d, int) {
 
 // Atomics: one lane after another.
 enum Operation { OpAdd, OpMin, OpMax, OpAnd, OpOr, OpXor, OpInc, OpDec, OpExch, OpCas };
-constexpr std::initializer_list<std::string_view> operationNames = {"add", "min", "max", "and", "or",
-                                                                    "xor", "inc", "dec", "exch", "cas"};
+constexpr std::initializer_list<std::string_view> operationNames = {
+    "add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas"};
 
 template <typename T> T combine(int op, T old, T b, T e) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -380,7 +403,8 @@ template <typename T> T combine(int op, T old, T b, T e) {
 template <bool brain> uint32_t addPacked(uint32_t a, uint32_t b) {
   auto half = [](uint32_t x, uint32_t y) -> uint32_t {
     uint16_t p = static_cast<uint16_t>(x), q = static_cast<uint16_t>(y);
-    return brain ? floatToBf16(bf16ToFloat(p) + bf16ToFloat(q)) : floatToF16(f16ToFloat(p) + f16ToFloat(q));
+    return brain ? floatToBf16(bf16ToFloat(p) + bf16ToFloat(q))
+                 : floatToF16(f16ToFloat(p) + f16ToFloat(q));
   };
   return half(a, b) | half(a >> 16, b >> 16) << 16;
 }
@@ -390,8 +414,12 @@ struct PackedHalf {
 struct PackedBrain {
   uint32_t bits;
 };
-template <> PackedHalf combine(int, PackedHalf old, PackedHalf b, PackedHalf) { return {addPacked<false>(old.bits, b.bits)}; }
-template <> PackedBrain combine(int, PackedBrain old, PackedBrain b, PackedBrain) { return {addPacked<true>(old.bits, b.bits)}; }
+template <> PackedHalf combine(int, PackedHalf old, PackedHalf b, PackedHalf) {
+  return {addPacked<false>(old.bits, b.bits)};
+}
+template <> PackedBrain combine(int, PackedBrain old, PackedBrain b, PackedBrain) {
+  return {addPacked<true>(old.bits, b.bits)};
+}
 
 template <typename T> Step atomic(Context &c, const Instr &in) {
   uint64_t address[32];
@@ -414,7 +442,8 @@ template <typename T> Step atomic(Context &c, const Instr &in) {
       T result = combine<T>(in.sub, old, b, e);
       std::memcpy(p, &result, sizeof(T));
     } else if (space == AddressSpace::Global) {
-      if (!c.cluster.globalInBounds(a, sizeof(T)) && !c.cluster.checkGlobal(c, lane, a, sizeof(T), "updates"))
+      if (!c.cluster.globalInBounds(a, sizeof(T)) &&
+          !c.cluster.checkGlobal(c, lane, a, sizeof(T), "updates"))
         return Step::Block;
       if (misaligned(c, lane, a, sizeof(T), "global", "updates"))
         return Step::Block;
@@ -422,7 +451,8 @@ template <typename T> Step atomic(Context &c, const Instr &in) {
       T result = combine<T>(in.sub, old, b, e);
       c.cluster.writeGlobal(a, &result, sizeof(T));
     } else {
-      c.cluster.fault("atomic-space", "an atomic operation on local or parameter memory", {c.cluster.here(c, "updates", static_cast<int>(lane))});
+      c.cluster.fault("atomic-space", "an atomic operation on local or parameter memory",
+                      {c.cluster.here(c, "updates", static_cast<int>(lane))});
       return Step::Block;
     }
     if (in.d[0] != kNone)
@@ -476,8 +506,8 @@ void buildAtomic(Decoder &d, int variant) {
   }
 }
 
-// Orders of plain memory need no action: a warp sees its own writes, and the commit publishes them before any
-// operation that waited for it. The proxy fence matters to the checks.
+// Orders of plain memory need no action: a warp sees its own writes, and the commit publishes them
+// before any operation that waited for it. The proxy fence matters to the checks.
 Step fenceMemory(Context &, const Instr &) { return Step::Next; }
 Step fenceProxyAsync(Context &c, const Instr &) {
   c.warp.order.fenced.join(c.warp.order.seen);
@@ -508,24 +538,54 @@ void buildPolicy(Decoder &d, int) {
 #define GIRIH_TYPES "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
 #define GIRIH_SCOPES "cta|cluster|gpu|sys?"
 const Form forms[] = {
-    {"ld", "weak? global|shared|shared::cta|shared::cluster|local|const|param|param::entry? v2|v4|v8? " GIRIH_TYPES, buildLoad, 0, true},
+    {"ld",
+     "weak? global|shared|shared::cta|shared::cluster|local|const|param|param::entry? "
+     "v2|v4|v8? " GIRIH_TYPES,
+     buildLoad, 0, true},
     {"ld", "volatile global|shared|shared::cta|local? v2|v4? " GIRIH_TYPES, buildLoad, 0, true},
-    {"ld", "relaxed|acquire cta|cluster|gpu|sys global|shared|shared::cta|shared::cluster? v2|v4|v8? " GIRIH_TYPES, buildLoad, 0, true},
+    {"ld",
+     "relaxed|acquire cta|cluster|gpu|sys global|shared|shared::cta|shared::cluster? "
+     "v2|v4|v8? " GIRIH_TYPES,
+     buildLoad, 0, true},
     {"ld", "mmio relaxed sys global? " GIRIH_TYPES, buildLoad, 0, true},
     {"ldu", "global? v2|v4? " GIRIH_TYPES, buildLoad, 0, true},
-    {"st", "weak? global|shared|shared::cta|shared::cluster|local? v2|v4|v8? " GIRIH_TYPES, buildStore, 0, true},
+    {"st", "weak? global|shared|shared::cta|shared::cluster|local? v2|v4|v8? " GIRIH_TYPES,
+     buildStore, 0, true},
     {"st", "volatile global|shared|shared::cta|local? v2|v4? " GIRIH_TYPES, buildStore, 0, true},
-    {"st", "relaxed|release cta|cluster|gpu|sys global|shared|shared::cta|shared::cluster? v2|v4|v8? " GIRIH_TYPES, buildStore, 0, true},
+    {"st",
+     "relaxed|release cta|cluster|gpu|sys global|shared|shared::cta|shared::cluster? "
+     "v2|v4|v8? " GIRIH_TYPES,
+     buildStore, 0, true},
     {"st", "mmio relaxed sys global? " GIRIH_TYPES, buildStore, 0, true},
-    {"atom", "relaxed|acquire|release|acq_rel? " GIRIH_SCOPES " global|shared|shared::cta|shared::cluster? add|min|max|inc|dec|and|or|xor|exch|cas b16|b32|b64|u32|u64|s32|s64", buildAtomic, 0, true},
-    {"atom", "relaxed|acquire|release|acq_rel? " GIRIH_SCOPES " global|shared|shared::cta|shared::cluster? add noftz? f32|f64|f16x2|bf16x2", buildAtomic, 0, true},
-    {"atom", "relaxed|acquire|release|acq_rel? " GIRIH_SCOPES " global|shared|shared::cta|shared::cluster? exch|cas f32|f64", buildAtomic, 0, true},
-    {"red", "relaxed|release? " GIRIH_SCOPES " global|shared|shared::cta|shared::cluster? add|min|max|inc|dec|and|or|xor b32|b64|u32|u64|s32|s64", buildAtomic, 1, true},
-    {"red", "relaxed|release? " GIRIH_SCOPES " global|shared|shared::cta|shared::cluster? add noftz? f32|f64|f16x2|bf16x2", buildAtomic, 1, true},
+    {"atom",
+     "relaxed|acquire|release|acq_rel? " GIRIH_SCOPES
+     " global|shared|shared::cta|shared::cluster? add|min|max|inc|dec|and|or|xor|exch|cas "
+     "b16|b32|b64|u32|u64|s32|s64",
+     buildAtomic, 0, true},
+    {"atom",
+     "relaxed|acquire|release|acq_rel? " GIRIH_SCOPES
+     " global|shared|shared::cta|shared::cluster? add noftz? f32|f64|f16x2|bf16x2",
+     buildAtomic, 0, true},
+    {"atom",
+     "relaxed|acquire|release|acq_rel? " GIRIH_SCOPES
+     " global|shared|shared::cta|shared::cluster? exch|cas f32|f64",
+     buildAtomic, 0, true},
+    {"red",
+     "relaxed|release? " GIRIH_SCOPES " global|shared|shared::cta|shared::cluster? "
+                                      "add|min|max|inc|dec|and|or|xor b32|b64|u32|u64|s32|s64",
+     buildAtomic, 1, true},
+    {"red",
+     "relaxed|release? " GIRIH_SCOPES
+     " global|shared|shared::cta|shared::cluster? add noftz? f32|f64|f16x2|bf16x2",
+     buildAtomic, 1, true},
     {"fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", buildFence, 0},
-    {"fence", "acquire|release sync_restrict::shared::cta|sync_restrict::shared::cluster cluster", buildFence, 0},
+    {"fence", "acquire|release sync_restrict::shared::cta|sync_restrict::shared::cluster cluster",
+     buildFence, 0},
     {"fence", "proxy async", buildFence, 1},
-    {"fence", "proxy async::global|async|async.global|async.shared::cta|async.shared::cluster global|shared::cta|shared::cluster?", buildFence, 1},
+    {"fence",
+     "proxy async::global|async|async.global|async.shared::cta|async.shared::cluster "
+     "global|shared::cta|shared::cluster?",
+     buildFence, 1},
     {"fence", "proxy alias", buildFence, 0},
     {"fence", "proxy tensormap::generic release cta|cluster|gpu|sys", buildFence, 0},
     {"fence", "proxy tensormap::generic acquire cta|cluster|gpu|sys", buildFence, 2},
@@ -537,8 +597,14 @@ const Form forms[] = {
     {"prefetchu", "L1", buildHint},
     {"applypriority", "global? L2::evict_normal", buildHint},
     {"discard", "global? L2", buildHint},
-    {"createpolicy", "fractional L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged L2::evict_first|L2::evict_unchanged? b64", buildPolicy},
-    {"createpolicy", "range global? L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged L2::evict_first|L2::evict_unchanged? b64", buildPolicy},
+    {"createpolicy",
+     "fractional L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
+     "L2::evict_first|L2::evict_unchanged? b64",
+     buildPolicy},
+    {"createpolicy",
+     "range global? L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
+     "L2::evict_first|L2::evict_unchanged? b64",
+     buildPolicy},
 };
 
 } // namespace

@@ -44,8 +44,8 @@ template <typename S, typename D> Step unpack(Context &c, const Instr &in) {
   }
   return Step::Next;
 }
-/// %clock and friends count executed instructions of the cluster: they advance, and the same seed gives the same
-/// values.
+/// %clock and friends count executed instructions of the cluster: they advance, and the same seed
+/// gives the same values.
 Step clockRegister(Context &c, const Instr &in) {
   uint64_t now = c.cluster.stats.warpInstructions;
   if (in.sub == 1)
@@ -80,7 +80,8 @@ void buildMov(Decoder &d, int) {
     const ptx::Operand &vector = to.kind == OperandKind::Vector ? to : from;
     unsigned count = static_cast<unsigned>(vector.elements.size());
     if (count < 2 || width % count != 0 || width / count < 2)
-      return d.fail("a vector of " + std::to_string(count) + " elements in " + std::to_string(8 * width) + " bits");
+      return d.fail("a vector of " + std::to_string(count) + " elements in " +
+                    std::to_string(8 * width) + " bits");
     unsigned part = width / count;
     d.listStart();
     if (&vector == &to) {
@@ -88,24 +89,24 @@ void buildMov(Decoder &d, int) {
       for (const ptx::Operand &e : vector.elements)
         d.listAdd(d.dest(e, part));
       d.out.sub |= 0x80;
-      d.out.exec = width == 4   ? ExecFn(unpack<uint32_t, uint16_t>)
-                   : part == 4  ? ExecFn(unpack<uint64_t, uint32_t>)
-                                : ExecFn(unpack<uint64_t, uint16_t>);
+      d.out.exec = width == 4  ? ExecFn(unpack<uint32_t, uint16_t>)
+                   : part == 4 ? ExecFn(unpack<uint64_t, uint32_t>)
+                               : ExecFn(unpack<uint64_t, uint16_t>);
     } else {
       d.out.d[0] = d.dest(to, width);
       for (const ptx::Operand &e : vector.elements)
         d.listAdd(d.source(e, part));
-      d.out.exec = width == 4   ? ExecFn(pack<uint32_t, uint16_t>)
-                   : part == 4  ? ExecFn(pack<uint64_t, uint32_t>)
-                                : ExecFn(pack<uint64_t, uint16_t>);
+      d.out.exec = width == 4  ? ExecFn(pack<uint32_t, uint16_t>)
+                   : part == 4 ? ExecFn(pack<uint64_t, uint32_t>)
+                               : ExecFn(pack<uint64_t, uint16_t>);
     }
     return;
   }
   d.out.d[0] = d.dest(to, width);
   if (from.kind == OperandKind::Special) {
     std::string_view n = from.name;
-    if (n == "%clock" || n == "%clock64" || n == "%clock_hi" || n == "%globaltimer" || n == "%globaltimer_lo" ||
-        n == "%globaltimer_hi") {
+    if (n == "%clock" || n == "%clock64" || n == "%clock_hi" || n == "%globaltimer" ||
+        n == "%globaltimer_lo" || n == "%globaltimer_hi") {
       d.out.sub = n == "%clock_hi" || n == "%globaltimer_hi" ? 2 : n[1] == 'g' ? 1 : 0;
       d.out.exec = clockRegister;
       return;
@@ -113,7 +114,9 @@ void buildMov(Decoder &d, int) {
   }
   d.out.s[0] = d.source(from, width);
   d.out.flags |= kPlainMove;
-  d.out.exec = width == 2 ? ExecFn(move<uint16_t>) : width == 4 ? ExecFn(move<uint32_t>) : ExecFn(move<uint64_t>);
+  d.out.exec = width == 2   ? ExecFn(move<uint16_t>)
+               : width == 4 ? ExecFn(move<uint32_t>)
+                            : ExecFn(move<uint64_t>);
 }
 
 /// The address of a variable of this CTA in another CTA of the cluster.

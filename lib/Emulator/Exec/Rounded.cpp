@@ -1,5 +1,6 @@
-// Floating-point arithmetic with a directed rounding (.rz, .rm, .rp; PTX ISA 9.0, 9.7.3): the host's own rounding mode
-// does the work. This file is built with -frounding-math, so that nothing moves across the change of mode.
+// Floating-point arithmetic with a directed rounding (.rz, .rm, .rp; PTX ISA 9.0, 9.7.3): the
+// host's own rounding mode does the work. This file is built with -frounding-math, so that nothing
+// moves across the change of mode.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

@@ -1,5 +1,5 @@
-// Operations among the lanes of a warp (PTX ISA 9.0, 9.7.9.6 "shfl.sync", 9.7.13.9 to 9.7.13.14 "vote", "match",
-// "activemask", "redux", 9.7.13.15 "elect", 9.7.13.2 "bar.warp.sync").
+// Operations among the lanes of a warp (PTX ISA 9.0, 9.7.9.6 "shfl.sync", 9.7.13.9 to 9.7.13.14
+// "vote", "match", "activemask", "redux", 9.7.13.15 "elect", 9.7.13.2 "bar.warp.sync").
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -17,7 +17,8 @@ enum ShuffleMode { Up, Down, Bfly, Idx };
 template <ShuffleMode mode> Step shuffle(Context &c, const Instr &in) {
   if (!c.cluster.gatherLanes(c, firstLane(c, in.s[3])))
     return Step::Block;
-  const uint32_t *a = c.src<uint32_t>(in.s[0]), *b = c.src<uint32_t>(in.s[1]), *e = c.src<uint32_t>(in.s[2]);
+  const uint32_t *a = c.src<uint32_t>(in.s[0]), *b = c.src<uint32_t>(in.s[1]),
+                 *e = c.src<uint32_t>(in.s[2]);
   uint32_t t[32];
   uint8_t flags[32];
   for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -79,7 +80,9 @@ Step vote(Context &c, const Instr &in) {
     std::fill(std::begin(t), std::end(t), yes);
     storeLanes(c, in.d[0], t);
   } else {
-    bool result = in.sub == All ? yes == there : in.sub == Any ? yes != 0 : yes == 0 || yes == there;
+    bool result = in.sub == All   ? yes == there
+                  : in.sub == Any ? yes != 0
+                                  : yes == 0 || yes == there;
     storePred(c, in.d[0], result ? ~0u : 0u);
   }
   return Step::Next;

@@ -1,5 +1,5 @@
-// Warpgroup matrix products: issue, fence, commit, wait (PTX ISA 9.0, 9.7.15). What an operation computes is
-// girih/Emulator/Wgmma.h; when it does, Machine/WgmmaUnit.cpp.
+// Warpgroup matrix products: issue, fence, commit, wait (PTX ISA 9.0, 9.7.15). What an operation
+// computes is girih/Emulator/Wgmma.h; when it does, Machine/WgmmaUnit.cpp.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -57,19 +57,22 @@ void buildIssue(Decoder &d, int) {
     if (m.substr(0, 4) == "m64n")
       shape = m;
   uint32_t n = 0, k = 0;
-  const char *p = shape.data() + std::min<size_t>(4, shape.size()), *end = shape.data() + shape.size();
+  const char *p = shape.data() + std::min<size_t>(4, shape.size()),
+             *end = shape.data() + shape.size();
   auto parsed = std::from_chars(p, end, n);
   if (parsed.ptr != end && *parsed.ptr == 'k')
     std::from_chars(parsed.ptr + 1, end, k);
   operation.n = n;
-  if (d.types.size() != 3 || !operandType(d.type(1), operation.a) || !operandType(d.type(2), operation.b))
+  if (d.types.size() != 3 || !operandType(d.type(1), operation.a) ||
+      !operandType(d.type(2), operation.b))
     return d.fail("this combination of types is not modelled");
   operation.d = d.type(0) == Type::F16   ? WgmmaAccumulator::F16
                 : d.type(0) == Type::S32 ? WgmmaAccumulator::S32
                                          : WgmmaAccumulator::F32;
   operation.satfinite = d.has("satfinite");
   if (k != wgmmaK(operation.a))
-    return d.fail("the shape's K must be " + std::to_string(wgmmaK(operation.a)) + " for this type");
+    return d.fail("the shape's K must be " + std::to_string(wgmmaK(operation.a)) +
+                  " for this type");
   const ptx::Operand &dOperand = d.operand(0), &aOperand = d.operand(1);
   form->aInRegisters = aOperand.kind == OperandKind::Vector;
   bool integers = operation.d == WgmmaAccumulator::S32;
@@ -134,7 +137,9 @@ Step commit(Context &c, const Instr &) {
   c.warp.wgmmaGroups.push_back(c.warp.wgmmaIssued);
   return Step::Next;
 }
-Step wait(Context &c, const Instr &in) { return c.cluster.waitWgmma(c, static_cast<uint32_t>(in.imm)); }
+Step wait(Context &c, const Instr &in) {
+  return c.cluster.waitWgmma(c, static_cast<uint32_t>(in.imm));
+}
 void buildFence(Decoder &d, int) {
   d.out.flags |= kAligned;
   d.out.exec = fence;
@@ -151,9 +156,11 @@ void buildWait(Decoder &d, int) {
   d.out.exec = wait;
 }
 
-#define GIRIH_N                                                                                                        \
-  "m64n8k@|m64n16k@|m64n24k@|m64n32k@|m64n40k@|m64n48k@|m64n56k@|m64n64k@|m64n72k@|m64n80k@|m64n88k@|m64n96k@|"          \
-  "m64n104k@|m64n112k@|m64n120k@|m64n128k@|m64n136k@|m64n144k@|m64n152k@|m64n160k@|m64n168k@|m64n176k@|m64n184k@|"      \
+#define GIRIH_N                                                                                    \
+  "m64n8k@|m64n16k@|m64n24k@|m64n32k@|m64n40k@|m64n48k@|m64n56k@|m64n64k@|m64n72k@|m64n80k@|"      \
+  "m64n88k@|m64n96k@|"                                                                             \
+  "m64n104k@|m64n112k@|m64n120k@|m64n128k@|m64n136k@|m64n144k@|m64n152k@|m64n160k@|m64n168k@|"     \
+  "m64n176k@|m64n184k@|"                                                                           \
   "m64n192k@|m64n200k@|m64n208k@|m64n216k@|m64n224k@|m64n232k@|m64n240k@|m64n248k@|m64n256k@"
 
 /// One row per family of types; the 32 values of N are spelt out by replacing '@'.

@@ -20,9 +20,11 @@ bool checkRow(Cluster &cluster, const AsyncOp &op, uint64_t address, uint32_t by
   here.space = "global";
   here.address = address;
   here.bytes = bytes;
-  cluster.fault("global-out-of-bounds",
-                "an asynchronous copy touches global memory at " + hex(address) + " that is not allocated", {here},
-                "check the tensor map's base address, sizes and strides, or the byte count of the bulk copy");
+  cluster.fault(
+      "global-out-of-bounds",
+      "an asynchronous copy touches global memory at " + hex(address) + " that is not allocated",
+      {here},
+      "check the tensor map's base address, sizes and strides, or the byte count of the bulk copy");
   return false;
 }
 } // namespace
@@ -37,7 +39,8 @@ bool CopyToShared::signals(const Cta &target, uint32_t offset) const {
 }
 
 bool CopyToShared::writes(const Cta &target, uint32_t offset, uint32_t size) const {
-  uint32_t begin = box ? box->sharedBegin() : destination, length = box ? box->sharedBytes() : bytes;
+  uint32_t begin = box ? box->sharedBegin() : destination,
+           length = box ? box->sharedBytes() : bytes;
   if (offset + size <= begin || offset >= begin + length)
     return false;
   for (const Cta *t : targets)
@@ -46,7 +49,8 @@ bool CopyToShared::writes(const Cta &target, uint32_t offset, uint32_t size) con
   return false;
 }
 
-bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint32_t last, const Accessor &who) {
+bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint32_t last,
+                            const Accessor &who) {
   std::vector<uint8_t> buffer;
   for (uint32_t r = first; r < last; ++r) {
     TmaRow row = box->row(r);
@@ -64,14 +68,17 @@ bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint3
     }
     box->loadRow(row, source, target.shared.data());
     if (cluster.checking() && row.width != box->rowPitch())
-      box->runsOfRow(row, [&](const TmaRun &run) { cluster.asyncWrite(target, run.shared, run.bytes, who); });
+      box->runsOfRow(
+          row, [&](const TmaRun &run) { cluster.asyncWrite(target, run.shared, run.bytes, who); });
   }
   if (cluster.checking() && map.boxCount(0) * map.elementBytes() == box->rowPitch())
-    cluster.asyncWrite(target, box->sharedBegin() + first * box->rowPitch(), (last - first) * box->rowPitch(), who);
+    cluster.asyncWrite(target, box->sharedBegin() + first * box->rowPitch(),
+                       (last - first) * box->rowPitch(), who);
   return true;
 }
 
-bool CopyToShared::moveBytes(Cluster &cluster, Cta &target, uint32_t first, uint32_t last, const Accessor &who) {
+bool CopyToShared::moveBytes(Cluster &cluster, Cta &target, uint32_t first, uint32_t last,
+                             const Accessor &who) {
   uint32_t begin = first * 128, end = std::min(bytes, last * 128);
   uint8_t *to = target.shared.data() + destination + begin;
   if (sourceCta) {
@@ -103,10 +110,13 @@ bool CopyToShared::advance(Cluster &cluster) {
     Mbarrier &mbarrier = found->second;
     // What the copy writes is known to have landed by those who see this phase complete.
     Accessor who = accessor(mbarrier.agent, mbarrier.phase + 1, AccessKind::TmaLoad);
-    if (!(box ? moveRows(cluster, *target, first, last, who) : moveBytes(cluster, *target, first, last, who)))
+    if (!(box ? moveRows(cluster, *target, first, last, who)
+              : moveBytes(cluster, *target, first, last, who)))
       return true;
-    uint64_t moved = box ? uint64_t(last - first) * (box->bytes() / total) : std::min(bytes, last * 128) - first * 128;
-    cluster.mbarrierComplete(*target, mbarrier, static_cast<int64_t>(moved), site(cluster, "asynchronous copy completes bytes"));
+    uint64_t moved = box ? uint64_t(last - first) * (box->bytes() / total)
+                         : std::min(bytes, last * 128) - first * 128;
+    cluster.mbarrierComplete(*target, mbarrier, static_cast<int64_t>(moved),
+                             site(cluster, "asynchronous copy completes bytes"));
   }
   next = last;
   return next >= total;

@@ -1,5 +1,5 @@
-// Operations that run beside the warps: copies by TMA and products by the tensor core. Each takes effect at moments
-// that the scheduler picks between its issue and its completion.
+// Operations that run beside the warps: copies by TMA and products by the tensor core. Each takes
+// effect at moments that the scheduler picks between its issue and its completion.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -30,7 +30,8 @@ struct AsyncOp {
   Order order; ///< what happened before the issue
 
   Site site(const Cluster &cluster, std::string action) const {
-    return cluster.site(std::move(action), pc, cta->rank, static_cast<int>(warp->index), static_cast<int>(lane));
+    return cluster.site(std::move(action), pc, cta->rank, static_cast<int>(warp->index),
+                        static_cast<int>(lane));
   }
   Accessor accessor(AgentId agent, uint32_t clock, AccessKind kind) const {
     Accessor who;
@@ -44,7 +45,8 @@ struct AsyncOp {
   }
 };
 
-/// Global to shared memory, with an mbarrier that counts the bytes; one box of a tensor, or plain bytes.
+/// Global to shared memory, with an mbarrier that counts the bytes; one box of a tensor, or plain
+/// bytes.
 struct CopyToShared : AsyncOp {
   std::vector<Cta *> targets; ///< one, or all of a multicast
   uint32_t barrier = 0;       ///< offset of the mbarrier in each target
@@ -108,7 +110,8 @@ struct WgmmaOp {
   bool scaleD = true;
   std::vector<uint32_t> a; ///< A from registers: 4 warps x 4 registers x 32 lanes
   Order order;
-  /// Registers that plain moves have made further names of D's: (warp of the group, element, offset).
+  /// Registers that plain moves have made further names of D's: (warp of the group, element,
+  /// offset).
   struct Alias {
     uint32_t part, element;
     int32_t offset;

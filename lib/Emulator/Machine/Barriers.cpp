@@ -1,4 +1,5 @@
-// Named barriers, the cluster barrier, mbarriers and the register pool: who arrives, who waits, what completes.
+// Named barriers, the cluster barrier, mbarriers and the register pool: who arrives, who waits,
+// what completes.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -14,11 +15,15 @@ namespace girih::emu {
 Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait, bool aligned) {
   Cta &cta = c.cta;
   if (id > 15) {
-    fault("barrier-invalid", "barrier " + std::to_string(id) + " does not exist; there are 16", {here(c, "arrives")});
+    fault("barrier-invalid", "barrier " + std::to_string(id) + " does not exist; there are 16",
+          {here(c, "arrives")});
     return Step::Block;
   }
   if (threads % 32 != 0 || threads > 1024) {
-    fault("barrier-invalid", "a barrier for " + std::to_string(threads) + " threads; the count must be a multiple of 32", {here(c, "arrives")});
+    fault("barrier-invalid",
+          "a barrier for " + std::to_string(threads) +
+              " threads; the count must be a multiple of 32",
+          {here(c, "arrives")});
     return Step::Block;
   }
   NamedBarrier &barrier = cta.barriers[id];
@@ -30,8 +35,9 @@ Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait,
     barrier.order = Order();
   } else if (barrier.expected != expected) {
     report("barrier-count",
-           "barrier " + std::to_string(id) + " is used for " + std::to_string(expected) + " threads here and for " +
-               std::to_string(barrier.expected) + " by those who arrived before",
+           "barrier " + std::to_string(id) + " is used for " + std::to_string(expected) +
+               " threads here and for " + std::to_string(barrier.expected) +
+               " by those who arrived before",
            {here(c, "arrives"), site("arrived", barrier.pc, cta.rank, barrier.warp, -1)},
            "all participants of one use of a barrier must name the same count");
   }
@@ -39,8 +45,10 @@ Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait,
   barrier.warp = static_cast<int16_t>(c.warp.index);
   barrier.order.join(c.warp.order);
   tick(c.warp);
-  // barrier.sync without .aligned counts threads; a warp that is together counts whole, partial last warps included.
-  barrier.arrived += aligned || c.mask == c.warp.live ? 32 : static_cast<uint32_t>(__builtin_popcount(c.mask));
+  // barrier.sync without .aligned counts threads; a warp that is together counts whole, partial
+  // last warps included.
+  barrier.arrived +=
+      aligned || c.mask == c.warp.live ? 32 : static_cast<uint32_t>(__builtin_popcount(c.mask));
   barrier.arrivedWarps.push_back(c.warp.index);
   ++progress;
   Fragment &f = c.frag();
@@ -66,7 +74,10 @@ void Cluster::barrierComplete(Cta &cta, uint32_t id) {
   if (barrier.arrived < expected || barrier.arrived == 0)
     return;
   if (barrier.arrived > expected && !barrier.wholeCta) {
-    report("barrier-count", "more threads arrive at barrier " + std::to_string(id) + " (" + std::to_string(barrier.arrived) + ") than it is used for (" + std::to_string(expected) + ")",
+    report("barrier-count",
+           "more threads arrive at barrier " + std::to_string(id) + " (" +
+               std::to_string(barrier.arrived) + ") than it is used for (" +
+               std::to_string(expected) + ")",
            {site("arrived last", barrier.pc, cta.rank, barrier.warp, -1)});
   }
   std::vector<NamedBarrier::Waiter> waiters;
@@ -86,7 +97,8 @@ void Cluster::barrierComplete(Cta &cta, uint32_t id) {
     warp.order.join(order);
     f->wait = Wait::Ready;
     ++f->pc;
-    // Where the barrier is the last instruction before a meeting, the fragment's next turn finds it there.
+    // Where the barrier is the last instruction before a meeting, the fragment's next turn finds it
+    // there.
     if (f->pc == f->meetPc)
       arriveAtMeeting(warp, static_cast<uint32_t>(f - warp.fragments.data()));
   }
@@ -103,7 +115,8 @@ uint32_t Cluster::clusterThreads() const {
 
 Step Cluster::clusterArrive(Context &c, bool release) {
   if (c.warp.clusterArrivals == clusterPhase + 1) {
-    report("barrier-count", "a warp arrives at the cluster barrier twice without waiting", {here(c, "arrives")});
+    report("barrier-count", "a warp arrives at the cluster barrier twice without waiting",
+           {here(c, "arrives")});
     return Step::Next;
   }
   c.warp.clusterArrivals = clusterPhase + 1;
@@ -148,30 +161,39 @@ Step Cluster::clusterWait(Context &c) {
   return Step::Next;
 }
 
-// mbarriers (9.7.13.16). The state lives beside the memory word, which holds an encoding of it: pending arrivals in
-// bits 0..19, expected arrivals in 20..39, transaction bytes in 40..62, the phase's parity in 63.
+// mbarriers (9.7.13.16). The state lives beside the memory word, which holds an encoding of it:
+// pending arrivals in bits 0..19, expected arrivals in 20..39, transaction bytes in 40..62, the
+// phase's parity in 63.
 
 void Cluster::mbarrierStore(Cta &target, const Mbarrier &b) {
-  uint64_t word = (static_cast<uint64_t>(b.pending) & 0xfffff) | (static_cast<uint64_t>(b.expected) & 0xfffff) << 20 |
-                  (static_cast<uint64_t>(b.tx) & 0x7fffff) << 40 | static_cast<uint64_t>(b.phase & 1) << 63;
+  uint64_t word = (static_cast<uint64_t>(b.pending) & 0xfffff) |
+                  (static_cast<uint64_t>(b.expected) & 0xfffff) << 20 |
+                  (static_cast<uint64_t>(b.tx) & 0x7fffff) << 40 |
+                  static_cast<uint64_t>(b.phase & 1) << 63;
   std::memcpy(target.shared.data() + b.address, &word, 8);
 }
 
-void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_t offset, uint32_t count) {
+void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_t offset,
+                           uint32_t count) {
   if (offset % 8) {
-    fault("misaligned", "the address of an mbarrier is not a multiple of 8", {here(c, "initialises an mbarrier", static_cast<int>(lane))});
+    fault("misaligned", "the address of an mbarrier is not a multiple of 8",
+          {here(c, "initialises an mbarrier", static_cast<int>(lane))});
     return;
   }
   if (count == 0 || count > 0xfffff) {
-    fault("mbarrier-count", "an mbarrier for " + std::to_string(count) + " arrivals; 1 to 1048575 are possible", {here(c, "initialises an mbarrier", static_cast<int>(lane))});
+    fault("mbarrier-count",
+          "an mbarrier for " + std::to_string(count) + " arrivals; 1 to 1048575 are possible",
+          {here(c, "initialises an mbarrier", static_cast<int>(lane))});
     return;
   }
   Mbarrier &b = target.mbarriers[offset];
   if (b.address && (b.pending != b.expected || b.tx != 0))
     report("mbarrier-reinit", "an mbarrier is initialised again while a phase is under way",
-           {here(c, "initialises", static_cast<int>(lane)), site("initialised before", b.initPc, target.rank, b.initWarp, -1)});
+           {here(c, "initialises", static_cast<int>(lane)),
+            site("initialised before", b.initPc, target.rank, b.initWarp, -1)});
   AgentId agent = b.address ? b.agent : newAgent(target, -1);
-  uint32_t phase = b.address ? b.phase + 2 - (b.phase & 1) : 0; // clocks never run back; the parity is 0
+  uint32_t phase =
+      b.address ? b.phase + 2 - (b.phase & 1) : 0; // clocks never run back; the parity is 0
   b = Mbarrier();
   b.address = offset;
   b.agent = agent;
@@ -187,14 +209,16 @@ void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_
   ++progress;
 }
 
-Mbarrier *Cluster::mbarrier(const Context &c, uint32_t lane, Cta &target, uint32_t offset, const char *what) {
+Mbarrier *Cluster::mbarrier(const Context &c, uint32_t lane, Cta &target, uint32_t offset,
+                            const char *what) {
   auto found = target.mbarriers.find(offset);
   if (found == target.mbarriers.end()) {
     Site here = this->here(c, what, static_cast<int>(lane));
     here.space = "shared";
     here.address = offset;
     here.bytes = 8;
-    fault("mbarrier-uninitialised", "the mbarrier was not initialised", {here}, "mbarrier.init must come first, ordered by a barrier");
+    fault("mbarrier-uninitialised", "the mbarrier was not initialised", {here},
+          "mbarrier.init must come first, ordered by a barrier");
     return nullptr;
   }
   Mbarrier &b = found->second;
@@ -203,19 +227,24 @@ Mbarrier *Cluster::mbarrier(const Context &c, uint32_t lane, Cta &target, uint32
     here.space = "shared";
     here.address = offset;
     here.bytes = 8;
-    report("mbarrier-uninitialised", "an mbarrier is used without a barrier between its initialisation and the use",
+    report("mbarrier-uninitialised",
+           "an mbarrier is used without a barrier between its initialisation and the use",
            {here, site("initialised", b.initPc, target.rank, b.initWarp, -1)},
            "put bar.sync (or the cluster barrier) after mbarrier.init");
   }
   return &b;
 }
 
-void Cluster::mbarrierArrive(Cta &target, Mbarrier &b, int64_t count, const Mbarrier::Arrival &by, const Order *order) {
+void Cluster::mbarrierArrive(Cta &target, Mbarrier &b, int64_t count, const Mbarrier::Arrival &by,
+                             const Order *order) {
   if (b.pending < count) {
     report("mbarrier-arrivals",
-           "more arrivals than the mbarrier was initialised for: " + std::to_string(count) + " arrive, " +
-               std::to_string(b.pending) + " of " + std::to_string(b.expected) + " are pending",
-           {site("arrives", by.pc, by.rank, by.warp, by.lane), site("arrived before", b.last.pc == ~0u ? b.initPc : b.last.pc, b.last.rank, b.last.warp, b.last.lane),
+           "more arrivals than the mbarrier was initialised for: " + std::to_string(count) +
+               " arrive, " + std::to_string(b.pending) + " of " + std::to_string(b.expected) +
+               " are pending",
+           {site("arrives", by.pc, by.rank, by.warp, by.lane),
+            site("arrived before", b.last.pc == ~0u ? b.initPc : b.last.pc, b.last.rank,
+                 b.last.warp, b.last.lane),
             site("initialised", b.initPc, target.rank, b.initWarp, -1)},
            "the count in mbarrier.init must equal the arrivals of one phase");
     count = b.pending;
@@ -234,7 +263,8 @@ void Cluster::mbarrierExpect(Cta &target, Mbarrier &b, int64_t bytes, const Mbar
   b.lastExpect = by;
   b.lastExpect.phase = b.phase;
   if (b.tx > 0xfffff)
-    report("mbarrier-bytes", "an mbarrier expects " + std::to_string(b.tx) + " bytes; it counts to 1048575 only",
+    report("mbarrier-bytes",
+           "an mbarrier expects " + std::to_string(b.tx) + " bytes; it counts to 1048575 only",
            {site("expects", by.pc, by.rank, by.warp, by.lane)});
   mbarrierStore(target, b);
 }
@@ -246,10 +276,13 @@ void Cluster::mbarrierComplete(Cta &target, Mbarrier &b, int64_t bytes, const Si
     // All arrivals are there, so nobody is left to announce more.
     std::vector<Site> sites{by};
     if (b.lastExpect.pc != ~0u)
-      sites.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
+      sites.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank,
+                           b.lastExpect.warp, b.lastExpect.lane));
     report("mbarrier-bytes",
-           "more bytes complete than the mbarrier expects: " + std::to_string(-b.tx) + " too many in one phase",
-           std::move(sites), "expect_tx must announce exactly the bytes that the copies of the phase deliver");
+           "more bytes complete than the mbarrier expects: " + std::to_string(-b.tx) +
+               " too many in one phase",
+           std::move(sites),
+           "expect_tx must announce exactly the bytes that the copies of the phase deliver");
     b.tx = 0;
   }
   mbarrierMaybeComplete(target, b);
@@ -259,20 +292,27 @@ void Cluster::mbarrierMaybeComplete(Cta &target, Mbarrier &b) {
   if (b.pending == 0 && b.tx < 0) {
     std::vector<Site> sites;
     if (b.lastExpect.pc != ~0u)
-      sites.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
+      sites.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank,
+                           b.lastExpect.warp, b.lastExpect.lane));
     if (b.last.pc != ~0u)
       sites.push_back(site("arrived last", b.last.pc, b.last.rank, b.last.warp, b.last.lane));
-    report("mbarrier-bytes", "more bytes complete than the mbarrier expects: " + std::to_string(-b.tx) + " too many in one phase",
-           std::move(sites), "expect_tx must announce exactly the bytes that the copies of the phase deliver");
+    report("mbarrier-bytes",
+           "more bytes complete than the mbarrier expects: " + std::to_string(-b.tx) +
+               " too many in one phase",
+           std::move(sites),
+           "expect_tx must announce exactly the bytes that the copies of the phase deliver");
     b.tx = 0;
   }
   if (b.pending == 0 && b.tx == 0) {
     if (checking() && b.phase > b.waited)
-      report("mbarrier-overrun",
-             "a phase of an mbarrier completes before anybody has waited for the phase before it, so a wait by parity misses both",
-             {site("completed it by arriving last", b.last.pc, b.last.rank, b.last.warp, b.last.lane),
-              site("initialised for " + std::to_string(b.expected) + " arrivals", b.initPc, target.rank, b.initWarp, -1)},
-             "is the count in mbarrier.init lower than the arrivals of one phase, or a wait missing?");
+      report(
+          "mbarrier-overrun",
+          "a phase of an mbarrier completes before anybody has waited for the phase before it, so "
+          "a wait by parity misses both",
+          {site("completed it by arriving last", b.last.pc, b.last.rank, b.last.warp, b.last.lane),
+           site("initialised for " + std::to_string(b.expected) + " arrivals", b.initPc,
+                target.rank, b.initWarp, -1)},
+          "is the count in mbarrier.init lower than the arrivals of one phase, or a wait missing?");
     ++b.phase;
     b.pending = b.expected;
     b.released.join(b.arriving);
@@ -295,10 +335,12 @@ Step Cluster::setmaxnreg(Context &c, uint32_t count, bool increase) {
   Cta &cta = c.cta;
   int64_t change = (static_cast<int64_t>(count) - warp.registerCount) * 32;
   if (increase ? change < 0 : change > 0) {
-    report("setmaxnreg-direction",
-           std::string("setmaxnreg.") + (increase ? "inc" : "dec") + " from " + std::to_string(warp.registerCount) +
-               " to " + std::to_string(count) + " registers",
-           {here(c, "executes it")}, "the launch gives each thread its registers by .maxnreg, or 65536 divided by the threads");
+    report(
+        "setmaxnreg-direction",
+        std::string("setmaxnreg.") + (increase ? "inc" : "dec") + " from " +
+            std::to_string(warp.registerCount) + " to " + std::to_string(count) + " registers",
+        {here(c, "executes it")},
+        "the launch gives each thread its registers by .maxnreg, or 65536 divided by the threads");
     warp.registerCount = count;
     return Step::Next;
   }

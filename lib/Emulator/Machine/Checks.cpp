@@ -51,7 +51,8 @@ Site Cluster::site(std::string action, uint32_t pc, uint32_t rank, int warp, int
   return s;
 }
 
-void Cluster::report(const char *kind, std::string message, std::vector<Site> sites, std::string hint) {
+void Cluster::report(const char *kind, std::string message, std::vector<Site> sites,
+                     std::string hint) {
   std::string key = kind;
   for (size_t i = 0; i < sites.size() && i < 2; ++i)
     key += ":" + std::to_string(sites[i].ptxLine);
@@ -74,7 +75,8 @@ void Cluster::report(const char *kind, std::string message, std::vector<Site> si
   findings.push_back(std::move(f));
 }
 
-void Cluster::fault(const char *kind, std::string message, std::vector<Site> sites, std::string hint) {
+void Cluster::fault(const char *kind, std::string message, std::vector<Site> sites,
+                    std::string hint) {
   report(kind, std::move(message), std::move(sites), std::move(hint));
   stopped = true;
   if (outcome == Outcome::Completed)
@@ -94,7 +96,8 @@ bool Cluster::globalInBounds(uint64_t address, uint64_t bytes) {
   return address - info->address + bytes <= info->bytes;
 }
 
-bool Cluster::checkGlobal(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes, const char *what) {
+bool Cluster::checkGlobal(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
+                          const char *what) {
   if (globalInBounds(address, bytes))
     return true;
   Site here = this->here(c, what, static_cast<int>(lane));
@@ -106,30 +109,36 @@ bool Cluster::checkGlobal(const Context &c, uint32_t lane, uint64_t address, uin
   bool inside = near && address - near->address < near->bytes;
   std::string message = "access to global memory at " + hex(address);
   if (near && freed && inside)
-    message += ", " + std::to_string(address - near->address) + " bytes into an allocation of " + std::to_string(near->bytes) + " bytes that was freed";
+    message += ", " + std::to_string(address - near->address) + " bytes into an allocation of " +
+               std::to_string(near->bytes) + " bytes that was freed";
   else if (near && address - near->address < near->bytes + (uint64_t(1) << 20))
-    message += ", " + std::to_string(address + bytes - near->address - near->bytes) + " bytes past the end of an allocation of " + std::to_string(near->bytes) + " bytes";
+    message += ", " + std::to_string(address + bytes - near->address - near->bytes) +
+               " bytes past the end of an allocation of " + std::to_string(near->bytes) + " bytes";
   else
     message += ", which no allocation holds";
   fault(near && freed && inside ? "use-after-free" : "global-out-of-bounds", message, {here});
   return false;
 }
 
-Cta *Cluster::sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t &offset, const char *what) {
+Cta *Cluster::sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
+                           uint32_t &offset, const char *what) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowBytes)
     address -= kSharedWindow;
   uint32_t rank = static_cast<uint32_t>(address) >> kRankShift;
   Cta *target = rank ? (rank - 1 < ctas.size() ? ctas[rank - 1].get() : nullptr) : &c.cta;
   offset = static_cast<uint32_t>(address) & ((1u << kRankShift) - 1);
-  if (address < kWindowBytes && target && offset >= kSharedStart && offset + bytes <= target->shared.size())
+  if (address < kWindowBytes && target && offset >= kSharedStart &&
+      offset + bytes <= target->shared.size())
     return target;
   Site here = this->here(c, what, static_cast<int>(lane));
   here.space = "shared";
   here.address = address;
   here.bytes = bytes;
   fault("shared-out-of-bounds",
-        "access to shared memory at " + hex(address) + ": the CTA has " + std::to_string(launch.staticShared) + " static and " +
-            std::to_string(launch.dynamicShared) + " dynamic bytes, from " + hex(kSharedStart) + " to " + hex(launch.sharedBytes),
+        "access to shared memory at " + hex(address) + ": the CTA has " +
+            std::to_string(launch.staticShared) + " static and " +
+            std::to_string(launch.dynamicShared) + " dynamic bytes, from " + hex(kSharedStart) +
+            " to " + hex(launch.sharedBytes),
         {here}, launch.dynamicShared == 0 ? "was the launch given its dynamic shared memory?" : "");
   return nullptr;
 }
@@ -148,17 +157,23 @@ Accessor accessorOf(const Context &c, uint32_t lane) {
 }
 } // namespace
 
-void Cluster::sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes) {
+void Cluster::sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
+                         uint32_t bytes) {
   asyncRead(target, offset, bytes, accessorOf(c, lane));
 }
-void Cluster::sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes) {
+void Cluster::sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
+                          uint32_t bytes) {
   asyncWrite(target, offset, bytes, accessorOf(c, lane));
 }
 void Cluster::asyncRead(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who) {
-  target.shadow->read(offset, bytes, who, [&](const Conflict &conflict) { reportConflict(target, conflict, who, false); });
+  target.shadow->read(offset, bytes, who, [&](const Conflict &conflict) {
+    reportConflict(target, conflict, who, false);
+  });
 }
 void Cluster::asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who) {
-  target.shadow->write(offset, bytes, who, [&](const Conflict &conflict) { reportConflict(target, conflict, who, true); });
+  target.shadow->write(offset, bytes, who, [&](const Conflict &conflict) {
+    reportConflict(target, conflict, who, true);
+  });
 }
 void Cluster::atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes) {
   if (!checking())
@@ -170,11 +185,13 @@ void Cluster::atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offse
   order.join(c.warp.order);
 }
 
-void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Accessor &who, bool isWrite) {
+void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Accessor &who,
+                             bool isWrite) {
   const Epoch &other = conflict.other;
   bool uninitialised = conflict.kind == ConflictKind::Uninitialised;
   // A misplaced wait shows at every granule: count those after the first without building texts.
-  uint64_t key = uint64_t(conflict.kind) << 60 ^ uint64_t(who.kind) << 56 ^ uint64_t(who.pc) << 28 ^ (uninitialised ? 0xfffffff : other.pc);
+  uint64_t key = uint64_t(conflict.kind) << 60 ^ uint64_t(who.kind) << 56 ^ uint64_t(who.pc) << 28 ^
+                 (uninitialised ? 0xfffffff : other.pc);
   auto [entry, fresh] = conflictIndex.try_emplace(key, ~size_t(0));
   if (!fresh) {
     if (entry->second < findings.size())
@@ -189,10 +206,12 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
   };
   auto rankOf = [&](AgentId agent) -> uint32_t { return agents[agent].rank; };
   auto warpOf = [&](AgentId agent) -> int { return agents[agent].warp; };
-  std::vector<Site> sites{withBytes(site(accessName(who.kind, isWrite), who.pc, rankOf(who.agent), warpOf(who.agent), who.lane))};
+  std::vector<Site> sites{withBytes(
+      site(accessName(who.kind, isWrite), who.pc, rankOf(who.agent), warpOf(who.agent), who.lane))};
   const bool otherWrote = conflict.kind != ConflictKind::WriteAfterRead;
   if (!uninitialised)
-    sites.push_back(withBytes(site(accessName(other.kind, otherWrote), other.pc, rankOf(other.agent), warpOf(other.agent), other.lane)));
+    sites.push_back(withBytes(site(accessName(other.kind, otherWrote), other.pc,
+                                   rankOf(other.agent), warpOf(other.agent), other.lane)));
   const char *kind = "shared-race";
   std::string message, hint;
   std::string where = "shared memory of CTA " + ctaText(target.id) + " at " + hex(conflict.address);
@@ -228,11 +247,13 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     if (other.kind == AccessKind::Wgmma) {
       kind = "async-overwrite";
       message = where + " is overwritten while a wgmma may still read it";
-      hint = "wait for the wgmma (wgmma.wait_group) before the buffer is released, and for the release before it is written";
+      hint = "wait for the wgmma (wgmma.wait_group) before the buffer is released, and for the "
+             "release before it is written";
     } else if (other.kind == AccessKind::TmaStore) {
       kind = "async-overwrite";
       message = where + " is overwritten while an asynchronous store may still read it";
-      hint = "wait for the store's source (cp.async.bulk.wait_group.read) and a barrier before the buffer is written";
+      hint = "wait for the store's source (cp.async.bulk.wait_group.read) and a barrier before the "
+             "buffer is written";
     } else {
       if (who.kind == AccessKind::TmaLoad)
         kind = "async-overwrite";
@@ -248,9 +269,11 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     break;
   case ConflictKind::MissingProxyFence:
     kind = "missing-proxy-fence";
-    message = where + " was written by ordinary stores and is read by " + (who.kind == AccessKind::Wgmma ? "wgmma" : "an asynchronous store") +
+    message = where + " was written by ordinary stores and is read by " +
+              (who.kind == AccessKind::Wgmma ? "wgmma" : "an asynchronous store") +
               " without fence.proxy.async between them";
-    hint = "every writer executes fence.proxy.async after its stores and before the barrier that precedes the asynchronous read";
+    hint = "every writer executes fence.proxy.async after its stores and before the barrier that "
+           "precedes the asynchronous read";
     break;
   }
   size_t before = findings.size();
@@ -280,18 +303,27 @@ bool Cluster::unstick() {
 }
 
 std::string Cluster::describeMbarrier(const Cta &, const Mbarrier &b) const {
-  std::string text = "mbarrier " + hex(b.address) + " is in phase " + std::to_string(b.phase) + ", ";
-  text += b.pending ? std::to_string(b.pending) + " of " + std::to_string(b.expected) + " arrivals are missing" : "all " + std::to_string(b.expected) + " arrivals are there";
+  std::string text =
+      "mbarrier " + hex(b.address) + " is in phase " + std::to_string(b.phase) + ", ";
+  text += b.pending ? std::to_string(b.pending) + " of " + std::to_string(b.expected) +
+                          " arrivals are missing"
+                    : "all " + std::to_string(b.expected) + " arrivals are there";
   text += ", " + std::to_string(b.tx) + " bytes are outstanding";
   return text;
 }
 
 void Cluster::explainMbarrier(const Cta &cta, const Mbarrier &b, std::vector<Site> &sites) const {
   if (b.last.pc != ~0u)
-    sites.push_back(site("last arrived at mbarrier " + hex(b.address) + " (in phase " + std::to_string(b.last.phase) + ")", b.last.pc, b.last.rank, b.last.warp, b.last.lane));
+    sites.push_back(site("last arrived at mbarrier " + hex(b.address) + " (in phase " +
+                             std::to_string(b.last.phase) + ")",
+                         b.last.pc, b.last.rank, b.last.warp, b.last.lane));
   if (b.lastExpect.pc != ~0u)
-    sites.push_back(site("last expected bytes at mbarrier " + hex(b.address) + " (in phase " + std::to_string(b.lastExpect.phase) + ")", b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
-  sites.push_back(site("initialised mbarrier " + hex(b.address) + " for " + std::to_string(b.expected) + " arrivals", b.initPc, cta.rank, b.initWarp, -1));
+    sites.push_back(site("last expected bytes at mbarrier " + hex(b.address) + " (in phase " +
+                             std::to_string(b.lastExpect.phase) + ")",
+                         b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
+  sites.push_back(site("initialised mbarrier " + hex(b.address) + " for " +
+                           std::to_string(b.expected) + " arrivals",
+                       b.initPc, cta.rank, b.initWarp, -1));
 }
 
 std::string Cluster::waitText(const Cta &cta, const Fragment &f) const {
@@ -301,12 +333,14 @@ std::string Cluster::waitText(const Cta &cta, const Fragment &f) const {
     auto found = cta.mbarriers.find(f.object);
     if (found == cta.mbarriers.end())
       return "polls";
-    return std::string(f.wait == Wait::Ready ? "polls for" : "waits for") + " phase " + std::to_string(f.value) + ": " + describeMbarrier(cta, found->second);
+    return std::string(f.wait == Wait::Ready ? "polls for" : "waits for") + " phase " +
+           std::to_string(f.value) + ": " + describeMbarrier(cta, found->second);
   }
   case Wait::Barrier: {
     const NamedBarrier &b = cta.barriers[f.object];
     uint32_t expected = b.wholeCta ? cta.liveWarps * 32 : b.expected;
-    return "waits at barrier " + std::to_string(f.object) + ": " + std::to_string(b.arrived) + " of " + std::to_string(expected) + " threads have arrived";
+    return "waits at barrier " + std::to_string(f.object) + ": " + std::to_string(b.arrived) +
+           " of " + std::to_string(expected) + " threads have arrived";
   }
   case Wait::Cluster:
     return "waits at the cluster barrier";
@@ -315,7 +349,8 @@ std::string Cluster::waitText(const Cta &cta, const Fragment &f) const {
   case Wait::Wgmma:
     return "waits for wgmma, which not all warps of the warpgroup have issued";
   case Wait::Registers:
-    return "waits in setmaxnreg for " + std::to_string(f.value) + " registers; " + std::to_string(cta.registerPool) + " are free";
+    return "waits in setmaxnreg for " + std::to_string(f.value) + " registers; " +
+           std::to_string(cta.registerPool) + " are free";
   case Wait::Ordered:
     return "waits for global memory";
   case Wait::WarpSync:
@@ -335,7 +370,8 @@ void Cluster::reportDeadlock() {
       for (const Fragment &f : warp->fragments) {
         ++waiting;
         // Warps that wait for the same thing at the same place are told once.
-        if (!described.insert({f.pc, uint64_t(f.wait) << 32 | f.object}).second || sites.size() >= 24)
+        if (!described.insert({f.pc, uint64_t(f.wait) << 32 | f.object}).second ||
+            sites.size() >= 24)
           continue;
         std::string text = waitText(*cta, f);
         if (f.mask != warp->live)
@@ -355,15 +391,21 @@ void Cluster::reportDeadlock() {
         if (b.pending == 0 && b.tx > 0 && !arriving) {
           std::vector<Site> both;
           if (b.lastExpect.pc != ~0u)
-            both.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
+            both.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank,
+                                b.lastExpect.warp, b.lastExpect.lane));
           both.push_back(site("waits", f.pc, cta->rank, static_cast<int>(warp->index), -1));
           report("mbarrier-bytes",
-                 "mbarrier " + hex(b.address) + " expects " + std::to_string(b.tx) + " more bytes and no copy in flight will deliver them",
-                 std::move(both), "expect_tx must announce exactly the bytes that the copies of the phase deliver");
+                 "mbarrier " + hex(b.address) + " expects " + std::to_string(b.tx) +
+                     " more bytes and no copy in flight will deliver them",
+                 std::move(both),
+                 "expect_tx must announce exactly the bytes that the copies of the phase deliver");
         } else if (b.pending > 0 && b.pending < b.expected && b.tx == 0) {
           report("mbarrier-arrivals",
-                 "mbarrier " + hex(b.address) + " was initialised for " + std::to_string(b.expected) + " arrivals and " + std::to_string(b.pending) + " never come",
-                 {site("initialised", b.initPc, cta->rank, b.initWarp, -1), site("arrived last", b.last.pc, b.last.rank, b.last.warp, b.last.lane)},
+                 "mbarrier " + hex(b.address) + " was initialised for " +
+                     std::to_string(b.expected) + " arrivals and " + std::to_string(b.pending) +
+                     " never come",
+                 {site("initialised", b.initPc, cta->rank, b.initWarp, -1),
+                  site("arrived last", b.last.pc, b.last.rank, b.last.warp, b.last.lane)},
                  "the count in mbarrier.init must equal the arrivals of one phase");
         }
       }
@@ -371,13 +413,17 @@ void Cluster::reportDeadlock() {
       for (const Fragment &f : warp->fragments)
         if (f.wait == Wait::Registers) {
           report("setmaxnreg-pool",
-                 "setmaxnreg asks for " + std::to_string(f.value) + " registers and " + std::to_string(cta->registerPool) + " are free in the CTA: the budgets exceed " +
+                 "setmaxnreg asks for " + std::to_string(f.value) + " registers and " +
+                     std::to_string(cta->registerPool) +
+                     " are free in the CTA: the budgets exceed " +
                      std::to_string(launch.launchRegisters) + " registers a thread at launch",
                  {site("waits for registers", f.pc, cta->rank, static_cast<int>(warp->index), -1)},
                  "the sum of registers over all warps must not exceed what the launch allots");
         }
   }
-  report("deadlock", "nobody can make progress: " + std::to_string(waiting) + " warps wait" + summary, std::move(sites));
+  report("deadlock",
+         "nobody can make progress: " + std::to_string(waiting) + " warps wait" + summary,
+         std::move(sites));
   stopped = true;
   outcome = Outcome::Deadlock;
 }
@@ -388,8 +434,10 @@ void Cluster::reportLivelock() {
     for (auto &warp : cta->warps)
       for (const Fragment &f : warp->fragments)
         if (sites.size() < 8)
-          sites.push_back(site(f.wait == Wait::Ready ? "runs" : waitText(*cta, f), f.pc, cta->rank, static_cast<int>(warp->index), -1));
-  report("livelock", "threads poll, and no memory, barrier or copy changes any more", std::move(sites));
+          sites.push_back(site(f.wait == Wait::Ready ? "runs" : waitText(*cta, f), f.pc, cta->rank,
+                               static_cast<int>(warp->index), -1));
+  report("livelock", "threads poll, and no memory, barrier or copy changes any more",
+         std::move(sites));
   stopped = true;
   outcome = Outcome::Deadlock;
 }

@@ -1,4 +1,5 @@
-// A cluster's life: its start, the choice of who runs next, the instruction loop, divergence, and the commit.
+// A cluster's life: its start, the choice of who runs next, the instruction loop, divergence, and
+// the commit.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -11,7 +12,8 @@
 namespace girih::emu {
 
 Cluster::Cluster(const LaunchContext &launch, uint64_t linear)
-    : launch(launch), kernel(*launch.kernel), random(launch.options.seed * 0x2545f4914f6cdd1du + linear), linear(linear) {
+    : launch(launch), kernel(*launch.kernel),
+      random(launch.options.seed * 0x2545f4914f6cdd1du + linear), linear(linear) {
   for (uint32_t rank = 0; rank < launch.clusterSize; ++rank) {
     ctas.push_back(std::make_unique<Cta>());
     ctas.back()->cluster = this;
@@ -29,8 +31,10 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
   const Dim3 &shape = launch.cluster;
   uint64_t clustersX = launch.grid.x / shape.x, clustersY = launch.grid.y / shape.y;
   cta.id.x = static_cast<uint32_t>(linear % clustersX) * shape.x + rank % shape.x;
-  cta.id.y = static_cast<uint32_t>(linear / clustersX % clustersY) * shape.y + rank / shape.x % shape.y;
-  cta.id.z = static_cast<uint32_t>(linear / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
+  cta.id.y =
+      static_cast<uint32_t>(linear / clustersX % clustersY) * shape.y + rank / shape.x % shape.y;
+  cta.id.z =
+      static_cast<uint32_t>(linear / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
   // Undefined contents: a pattern that is no small number in any format.
   cta.shared.assign(launch.sharedBytes, 0xcb);
   if (checking())
@@ -48,7 +52,8 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
     uint32_t threads = std::min(32u, launch.threadsPerCta - w * 32);
     warp->live = threads == 32 ? kFullMask : (1u << threads) - 1;
     warp->storage.reset(static_cast<uint8_t *>(std::calloc(kernel.registerBytes + 64, 1)));
-    warp->registers = reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(warp->storage.get()) + 63) / 64 * 64);
+    warp->registers = reinterpret_cast<uint8_t *>(
+        (reinterpret_cast<uintptr_t>(warp->storage.get()) + 63) / 64 * 64);
     warp->local.assign(size_t(32) * kernel.localBytes, 0xcb);
     warp->registerCount = launch.launchRegisters;
     warp->agent = newAgent(cta, static_cast<int>(w));
@@ -117,7 +122,8 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
         value = launch.warpsPerCta;
         break;
       case Special::SmId:
-        value = static_cast<uint32_t>((linear * launch.clusterSize + cta.rank) % launch.multiprocessors);
+        value = static_cast<uint32_t>((linear * launch.clusterSize + cta.rank) %
+                                      launch.multiprocessors);
         break;
       case Special::NsmId:
         value = launch.multiprocessors;
@@ -243,7 +249,9 @@ Warp *Cluster::pickWarp(bool &polling) {
 void Cluster::runQuantum(uint64_t budget) {
   budgetEnd = steps + budget;
   const Adversary adversary = launch.options.adversary;
-  double share = adversary == Adversary::AsyncLate ? 0 : adversary == Adversary::AsyncEarly ? 1 : launch.asyncShare;
+  double share = adversary == Adversary::AsyncLate    ? 0
+                 : adversary == Adversary::AsyncEarly ? 1
+                                                      : launch.asyncShare;
   while (!finished() && steps < budgetEnd) {
     if (launch.options.cancel && launch.options.cancel->load(std::memory_order_relaxed)) {
       stopped = true;
@@ -259,7 +267,8 @@ void Cluster::runQuantum(uint64_t budget) {
     bool polling = false;
     Warp *warp = liveCtas ? pickWarp(polling) : nullptr;
     if (warp && polling) {
-      // Nobody does anything but ask again: let what is in flight proceed, or the other clusters, or give up.
+      // Nobody does anything but ask again: let what is in flight proceed, or the other clusters,
+      // or give up.
       if (pending) {
         advanceAsync();
       } else if (!ordered.empty()) {
@@ -318,9 +327,10 @@ void Cluster::checkAligned(Context &c) {
                            static_cast<int>(c.warp.index), -1));
   for (const Meeting &m : c.warp.meetings)
     if (m.live && (m.arrived & missing))
-      sites.push_back(site("lanes " + laneText(m.arrived & missing) + " wait for the others here", m.pc, c.cta.rank,
-                           static_cast<int>(c.warp.index), -1));
-  report("divergent-aligned", "an .aligned instruction is executed by a part of the warp only", std::move(sites),
+      sites.push_back(site("lanes " + laneText(m.arrived & missing) + " wait for the others here",
+                           m.pc, c.cta.rank, static_cast<int>(c.warp.index), -1));
+  report("divergent-aligned", "an .aligned instruction is executed by a part of the warp only",
+         std::move(sites),
          "all 32 lanes must reach it together; move it out of the divergent branch");
 }
 
@@ -332,7 +342,8 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
     anyFresh |= f.wait == Wait::Ready && f.polls == 0;
   for (uint32_t i = 0; i < warp.fragments.size(); ++i) {
     const Fragment &f = warp.fragments[i];
-    if (f.wait == Wait::Ready && (!anyFresh || f.polls == 0) && (seen++ == 0 || random.below(seen) == 0))
+    if (f.wait == Wait::Ready && (!anyFresh || f.polls == 0) &&
+        (seen++ == 0 || random.below(seen) == 0))
       chosen = i;
   }
   if (chosen == ~0u)
@@ -523,7 +534,9 @@ bool Cluster::gatherLanes(Context &c, uint32_t members) {
     return true;
   Fragment &f = c.frag();
   if (missing & f.mask) {
-    report("warp-mask", "the member mask names lanes " + laneText(missing & f.mask) + " that do not execute the instruction",
+    report("warp-mask",
+           "the member mask names lanes " + laneText(missing & f.mask) +
+               " that do not execute the instruction",
            {here(c, "executes it with lanes " + laneText(c.mask))});
     return true;
   }
@@ -585,10 +598,11 @@ void Cluster::ctaFinished(Cta &cta) {
         continue;
       const Warp &executed = a.setmaxnregs ? a : b;
       report("setmaxnreg-partial",
-             partial ? "setmaxnreg is executed by a warpgroup of " + std::to_string(last - first) + " warps only"
+             partial ? "setmaxnreg is executed by a warpgroup of " + std::to_string(last - first) +
+                           " warps only"
                      : "not all warps of a warpgroup execute the same setmaxnreg",
-             {site("executes it " + std::to_string(executed.setmaxnregs) + " times", executed.setmaxnregPc, cta.rank,
-                   static_cast<int>(executed.index), -1)},
+             {site("executes it " + std::to_string(executed.setmaxnregs) + " times",
+                   executed.setmaxnregPc, cta.rank, static_cast<int>(executed.index), -1)},
              "launch whole warpgroups of 128 threads and let every warp of one execute it");
       return;
     }
@@ -639,7 +653,8 @@ void Cluster::settleBulk(Warp &warp) {
   if (!done)
     return;
   warp.order.seen.raise(warp.bulkAgent, warp.bulkRecords[done - 1].sequence);
-  warp.bulkRecords.erase(warp.bulkRecords.begin(), warp.bulkRecords.begin() + static_cast<std::ptrdiff_t>(done));
+  warp.bulkRecords.erase(warp.bulkRecords.begin(),
+                         warp.bulkRecords.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 // The commit.
@@ -660,8 +675,15 @@ void Cluster::commit() {
     if (!f)
       continue;
     f->wait = Wait::Ready;
-    Context c{*this, cta, warp, static_cast<uint32_t>(f - warp.fragments.data()), warp.registers,
-              kernel.constants.data(), f->mask, f->pc, true};
+    Context c{*this,
+              cta,
+              warp,
+              static_cast<uint32_t>(f - warp.fragments.data()),
+              warp.registers,
+              kernel.constants.data(),
+              f->mask,
+              f->pc,
+              true};
     const Instr &in = kernel.code[f->pc];
     if (in.flags & kGuarded) {
       uint32_t guard = *reinterpret_cast<const uint32_t *>(warp.registers + in.guard);

@@ -11,7 +11,8 @@ namespace {
 constexpr uint64_t kAlignment = 512;
 /// Distance kept between allocations.
 constexpr uint64_t kGap = 512;
-/// Fresh memory up to this size is filled with a pattern, so that reading it before writing shows in results.
+/// Fresh memory up to this size is filled with a pattern, so that reading it before writing shows
+/// in results.
 constexpr uint64_t kFillLimit = uint64_t(64) << 20;
 constexpr int kPattern = 0xcb;
 } // namespace
@@ -20,13 +21,15 @@ GlobalMemory::GlobalMemory(uint64_t limit) : limit(limit) {
   reserved = std::max<uint64_t>(limit * 4, uint64_t(1) << 30);
   // Address space only: pages come with the first touch. Halve until the system grants it.
   for (;; reserved /= 2) {
-    void *got = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *got = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (got != MAP_FAILED) {
       memory = static_cast<uint8_t *>(got);
       break;
     }
     if (reserved < (uint64_t(1) << 20))
-      throw DeviceError(ErrorCode::OutOfMemory, "cannot reserve address space for the emulated device's memory");
+      throw DeviceError(ErrorCode::OutOfMemory,
+                        "cannot reserve address space for the emulated device's memory");
   }
 }
 
@@ -38,18 +41,21 @@ uint64_t GlobalMemory::allocate(uint64_t bytes) {
   uint64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
   if (size < bytes || usedBytes + bytes > limit)
     throw DeviceError(ErrorCode::OutOfMemory,
-                      "the emulated device has " + std::to_string(limit - std::min(limit, usedBytes)) +
-                          " bytes left of " + std::to_string(limit) + ", " + std::to_string(bytes) + " were asked for");
+                      "the emulated device has " +
+                          std::to_string(limit - std::min(limit, usedBytes)) + " bytes left of " +
+                          std::to_string(limit) + ", " + std::to_string(bytes) + " were asked for");
   uint64_t offset = next;
   if (next + size <= reserved) {
     next += size;
   } else {
     // The range is used up: take the first freed hole that fits.
     auto hole = freed.begin();
-    while (hole != freed.end() && (hole->second.bytes + kAlignment - 1) / kAlignment * kAlignment + kGap < size)
+    while (hole != freed.end() &&
+           (hole->second.bytes + kAlignment - 1) / kAlignment * kAlignment + kGap < size)
       ++hole;
     if (hole == freed.end())
-      throw DeviceError(ErrorCode::OutOfMemory, "the emulated device's address space is fragmented");
+      throw DeviceError(ErrorCode::OutOfMemory,
+                        "the emulated device's address space is fragmented");
     offset = hole->first - kGlobalBase;
     freed.erase(hole);
   }
@@ -65,12 +71,14 @@ void GlobalMemory::free(uint64_t address) {
   auto found = live.find(address);
   if (found == live.end()) {
     bool wasFreed = freed.count(address) != 0;
-    throw DeviceError(ErrorCode::InvalidValue, wasFreed ? "the address was freed before" : "the address was not allocated");
+    throw DeviceError(ErrorCode::InvalidValue,
+                      wasFreed ? "the address was freed before" : "the address was not allocated");
   }
   uint64_t bytes = found->second.bytes;
   usedBytes -= bytes;
   // Give whole pages back to the host.
-  uint64_t begin = (address - kGlobalBase + 4095) / 4096 * 4096, end = (address - kGlobalBase + bytes) / 4096 * 4096;
+  uint64_t begin = (address - kGlobalBase + 4095) / 4096 * 4096,
+           end = (address - kGlobalBase + bytes) / 4096 * 4096;
   if (end > begin)
     madvise(memory + begin, end - begin, MADV_DONTNEED);
   freed[address] = found->second;
@@ -129,7 +137,8 @@ void Overlay::write(uint64_t address, const uint8_t *data, uint32_t bytes) {
     std::memcpy(line.data + offset, data, chunk);
     for (uint32_t done = 0; done < chunk;) {
       uint32_t bit = (offset + done) % 64, run = std::min(64 - bit, chunk - done);
-      line.mask[(offset + done) / 64] |= (run == 64 ? ~uint64_t(0) : (uint64_t(1) << run) - 1) << bit;
+      line.mask[(offset + done) / 64] |= (run == 64 ? ~uint64_t(0) : (uint64_t(1) << run) - 1)
+                                         << bit;
       done += run;
     }
     address += chunk;

@@ -1,5 +1,6 @@
-// Device memory: one reserved range of host memory, handed out in allocations that are never adjacent, so that running
-// off the end of one is seen. Addresses are reused only when the range is used up, so that use after free is seen too.
+// Device memory: one reserved range of host memory, handed out in allocations that are never
+// adjacent, so that running off the end of one is seen. Addresses are reused only when the range is
+// used up, so that use after free is seen too.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

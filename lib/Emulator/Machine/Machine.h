@@ -1,9 +1,10 @@
 // The state of a running launch: clusters, CTAs, warps and what they wait for.
 //
-// A cluster is the unit of execution: one host thread runs it for a quantum, in which it sees global memory as of the
-// quantum's start plus its own writes. Everything in it is decided by its own random generator, so a run depends on
-// the seed alone. Writes to global memory, and operations on it that order threads, take effect when all clusters have
-// ended their quantum, in cluster order.
+// A cluster is the unit of execution: one host thread runs it for a quantum, in which it sees
+// global memory as of the quantum's start plus its own writes. Everything in it is decided by its
+// own random generator, so a run depends on the seed alone. Writes to global memory, and operations
+// on it that order threads, take effect when all clusters have ended their quantum, in cluster
+// order.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -42,14 +43,14 @@ constexpr uint32_t kRankShift = 24;
 
 enum class Wait : uint8_t {
   Ready,
-  Mbarrier,     ///< `object` is its address, `parity` or `phase` what is waited for
-  Barrier,      ///< a named barrier, `object` its number
-  Cluster,      ///< the cluster barrier
-  Bulk,         ///< bulk groups
-  Wgmma,        ///< wgmma groups
-  Registers,    ///< the register pool
-  Ordered,      ///< an operation that takes effect at the commit
-  WarpSync,     ///< lanes of a .sync instruction's mask that are not there yet
+  Mbarrier,  ///< `object` is its address, `parity` or `phase` what is waited for
+  Barrier,   ///< a named barrier, `object` its number
+  Cluster,   ///< the cluster barrier
+  Bulk,      ///< bulk groups
+  Wgmma,     ///< wgmma groups
+  Registers, ///< the register pool
+  Ordered,   ///< an operation that takes effect at the commit
+  WarpSync,  ///< lanes of a .sync instruction's mask that are not there yet
 };
 
 /// Lanes that execute together.
@@ -104,7 +105,8 @@ struct Warp {
   uint32_t registerCount = 0; ///< per thread, as setmaxnreg changes it
   uint32_t setmaxnregs = 0;   ///< executed so far
   uint32_t setmaxnregPc = 0;
-  uint32_t clusterArrivals = 0; ///< phase of the cluster barrier that this warp has arrived at, plus one
+  uint32_t clusterArrivals =
+      0; ///< phase of the cluster barrier that this warp has arrived at, plus one
 
   AgentId agent = 0, bulkAgent = 0;
   Order order;
@@ -128,13 +130,13 @@ struct Warp {
   };
   std::vector<Pending> tracked;
   uint32_t wgmmaWaited = 0; ///< operations up to this one have been waited for
-  uint32_t fenceEpoch = 1; ///< 1 + the number of wgmma.fence executed
+  uint32_t fenceEpoch = 1;  ///< 1 + the number of wgmma.fence executed
 };
 
 struct Mbarrier {
   uint32_t address = 0;
   AgentId agent = 0;
-  uint32_t phase = 0; ///< completed phases
+  uint32_t phase = 0;  ///< completed phases
   uint32_t waited = 0; ///< completed phases when somebody last waited with success
   int64_t expected = 0, pending = 0;
   int64_t tx = 0;
@@ -223,8 +225,12 @@ struct Context {
   template <typename T> const T *src(Src operand) const {
     return reinterpret_cast<const T *>(operand >= 0 ? registers + operand : constants + ~operand);
   }
-  template <typename T> T *dst(int32_t operand) const { return reinterpret_cast<T *>(registers + operand); }
-  uint32_t &pred(int32_t operand) const { return *reinterpret_cast<uint32_t *>(registers + operand); }
+  template <typename T> T *dst(int32_t operand) const {
+    return reinterpret_cast<T *>(registers + operand);
+  }
+  uint32_t &pred(int32_t operand) const {
+    return *reinterpret_cast<uint32_t *>(registers + operand);
+  }
   uint32_t predSrc(Src operand) const { return *src<uint32_t>(operand); }
 };
 
@@ -250,9 +256,11 @@ public:
   Cluster(const LaunchContext &launch, uint64_t linear);
   ~Cluster();
 
-  /// Runs until every thread has exited, nobody can run, the budget is used up, or all wait for the commit.
+  /// Runs until every thread has exited, nobody can run, the budget is used up, or all wait for the
+  /// commit.
   void runQuantum(uint64_t budget);
-  /// Applies this quantum's writes and runs the operations that waited for it. Called in cluster order.
+  /// Applies this quantum's writes and runs the operations that waited for it. Called in cluster
+  /// order.
   void commit();
   bool finished() const { return stopped || (liveCtas == 0 && !asyncPending()); }
 
@@ -270,10 +278,14 @@ public:
   uint64_t progress = 0; ///< counts changes of memory, barrier and asynchronous state
   bool memoryChanged = false;
 
-  void hash(uint64_t event) { traceHash = (traceHash ^ event) * 0x100000001b3u + (traceHash >> 29); }
+  void hash(uint64_t event) {
+    traceHash = (traceHash ^ event) * 0x100000001b3u + (traceHash >> 29);
+  }
 
-  // Memory. Addresses are checked; on a fault the finding is reported, the cluster stopped, and false returned.
-  bool checkGlobal(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes, const char *what);
+  // Memory. Addresses are checked; on a fault the finding is reported, the cluster stopped, and
+  // false returned.
+  bool checkGlobal(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
+                   const char *what);
   bool globalInBounds(uint64_t address, uint64_t bytes);
   void readGlobal(uint64_t address, void *data, uint32_t bytes) {
     overlay.read(*launch.memory, address, static_cast<uint8_t *>(data), bytes);
@@ -288,8 +300,8 @@ public:
     std::memcpy(to, data, bytes);
   }
   /// The CTA and offset that a shared::cluster address means; nullptr (reported) if there is none.
-  Cta *sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t &offset,
-                    const char *what);
+  Cta *sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
+                    uint32_t &offset, const char *what);
   void sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
   void sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
   /// An atomic on shared memory: ordered with the other atomics on the same address.
@@ -308,8 +320,10 @@ public:
   // Barriers.
   void mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_t offset, uint32_t count);
   /// The barrier at an address; nullptr (reported) if there is none.
-  Mbarrier *mbarrier(const Context &c, uint32_t lane, Cta &target, uint32_t offset, const char *what);
-  void mbarrierArrive(Cta &target, Mbarrier &barrier, int64_t count, const Mbarrier::Arrival &by, const Order *order);
+  Mbarrier *mbarrier(const Context &c, uint32_t lane, Cta &target, uint32_t offset,
+                     const char *what);
+  void mbarrierArrive(Cta &target, Mbarrier &barrier, int64_t count, const Mbarrier::Arrival &by,
+                      const Order *order);
   void mbarrierExpect(Cta &target, Mbarrier &barrier, int64_t bytes, const Mbarrier::Arrival &by);
   void mbarrierComplete(Cta &target, Mbarrier &barrier, int64_t bytes, const Site &by);
   void mbarrierStore(Cta &target, const Mbarrier &barrier);
@@ -340,7 +354,8 @@ public:
     return site(std::move(action), c.pc, c.cta.rank, static_cast<int>(c.warp.index), lane);
   }
   /// Adds a finding, or counts it if the same kind was reported at the same places.
-  void report(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {});
+  void report(const char *kind, std::string message, std::vector<Site> sites,
+              std::string hint = {});
   void fault(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {});
   void reportConflict(Cta &target, const Conflict &conflict, const Accessor &who, bool isWrite);
 
@@ -361,7 +376,8 @@ private:
   void arriveAtMeeting(Warp &warp, uint32_t fragmentIndex);
   void completeMeetings(Warp &warp);
   bool releaseMeetings();
-  /// Checks and moves around registers of wgmma operations in flight. True: a rename, nothing left to execute.
+  /// Checks and moves around registers of wgmma operations in flight. True: a rename, nothing left
+  /// to execute.
   bool checkTracked(Context &c, const Instr &instr);
   void checkAligned(Context &c);
   void fillSpecials(Cta &cta, Warp &warp);
@@ -385,7 +401,8 @@ private:
     int16_t warp;
   };
   std::vector<Agent> agents;
-  /// What a wgmma descriptor that has been checked reads, by rows / 8 and major-ness, which fix the bytes.
+  /// What a wgmma descriptor that has been checked reads, by rows / 8 and major-ness, which fix the
+  /// bytes.
   struct OperandBytes {
     bool checked = false;
     std::vector<GranuleRun> runs;

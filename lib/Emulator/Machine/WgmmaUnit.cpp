@@ -1,8 +1,10 @@
-// The tensor core's queue of each warpgroup, and what becomes of registers while an operation is in flight.
+// The tensor core's queue of each warpgroup, and what becomes of registers while an operation is in
+// flight.
 //
-// An operation belongs to four warps; it can execute once all four have issued it, and does in order of issue. Until a
-// warp has waited for it, its registers are tracked: reading or writing them is an error, a plain move gives them another
-// name (compilers write such moves at loop ends), and the result goes to every name.
+// An operation belongs to four warps; it can execute once all four have issued it, and does in
+// order of issue. Until a warp has waited for it, its registers are tracked: reading or writing
+// them is an error, a plain move gives them another name (compilers write such moves at loop ends),
+// and the result goes to every name.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -20,13 +22,16 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   WgmmaQueue &queue = cta.wgmmaQueues[group];
   const uint32_t sequence = ++warp.wgmmaIssued;
   if (cta.warps.size() < group * 4u + 4) {
-    fault("wgmma-partial-warpgroup", "wgmma needs a warpgroup of four warps; this one has " + std::to_string(cta.warps.size() - group * 4),
+    fault("wgmma-partial-warpgroup",
+          "wgmma needs a warpgroup of four warps; this one has " +
+              std::to_string(cta.warps.size() - group * 4),
           {here(c, "issues")});
     return;
   }
   while (queue.operations.empty() || queue.operations.back()->sequence < sequence) {
     auto op = std::make_shared<WgmmaOp>();
-    op->sequence = queue.operations.empty() ? queue.executed + 1 : queue.operations.back()->sequence + 1;
+    op->sequence =
+        queue.operations.empty() ? queue.executed + 1 : queue.operations.back()->sequence + 1;
     op->form = &form;
     op->pc = c.pc;
     queue.operations.push_back(std::move(op));
@@ -36,7 +41,8 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
     const uint64_t *v = c.src<uint64_t>(source);
     for (unsigned i = 1; i < 32; ++i)
       if (v[i] != v[0]) {
-        report("wgmma-mismatch", std::string("the lanes of a warp give different ") + name, {here(c, "issues", static_cast<int>(i))});
+        report("wgmma-mismatch", std::string("the lanes of a warp give different ") + name,
+               {here(c, "issues", static_cast<int>(i))});
         break;
       }
     return v[0];
@@ -55,8 +61,10 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
     op.scaleD = scaleD;
     if (form.aInRegisters)
       op.a.resize(4 * 4 * 32);
-  } else if (op.form != &form || op.descriptorA != descriptorA || op.descriptorB != descriptorB || op.scaleD != scaleD) {
-    report("wgmma-mismatch", "the four warps of a warpgroup do not issue the same wgmma with the same operands",
+  } else if (op.form != &form || op.descriptorA != descriptorA || op.descriptorB != descriptorB ||
+             op.scaleD != scaleD) {
+    report("wgmma-mismatch",
+           "the four warps of a warpgroup do not issue the same wgmma with the same operands",
            {here(c, "issues"), site("another warp of the group issued", op.pc, cta.rank, -1, -1)});
     if (op.form != &form) {
       stopped = true;
@@ -72,18 +80,27 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   // The state of the registers that it names.
   const bool check = checking();
   if (check && warp.fenceEpoch == 1)
-    report("missing-wgmma-fence", "the first wgmma of a warp comes without a wgmma.fence before it", {here(c, "issues")},
-           "wgmma.fence must come before the first wgmma and after every ordinary access to its registers");
-  const char *hint = "wgmma.fence must come between ordinary accesses to the registers and the wgmma";
+    report("missing-wgmma-fence", "the first wgmma of a warp comes without a wgmma.fence before it",
+           {here(c, "issues")},
+           "wgmma.fence must come before the first wgmma and after every ordinary access to its "
+           "registers");
+  const char *hint =
+      "wgmma.fence must come between ordinary accesses to the registers and the wgmma";
   for (uint32_t i = 0; i < form.trackedD.size(); ++i) {
     Warp::Pending &p = warp.tracked[form.trackedD[i]];
     if (p.sequence > warp.wgmmaWaited) {
       if (check && (p.element != i))
-        report("wgmma-register-in-flight", "an accumulator register is used by two wgmmas in flight in different places",
-               {here(c, "issues")}, "wait for the first (wgmma.wait_group), or use the same registers in the same order");
+        report(
+            "wgmma-register-in-flight",
+            "an accumulator register is used by two wgmmas in flight in different places",
+            {here(c, "issues")},
+            "wait for the first (wgmma.wait_group), or use the same registers in the same order");
     } else if (check && p.writtenEpoch == warp.fenceEpoch) {
-      report("missing-wgmma-fence", "an accumulator register was written since the last wgmma.fence",
-             {here(c, "issues"), site("wrote the register", p.writtenPc, cta.rank, static_cast<int>(warp.index), -1)}, hint);
+      report("missing-wgmma-fence",
+             "an accumulator register was written since the last wgmma.fence",
+             {here(c, "issues"),
+              site("wrote the register", p.writtenPc, cta.rank, static_cast<int>(warp.index), -1)},
+             hint);
     }
     p.sequence = sequence;
     p.element = i;
@@ -91,11 +108,14 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   for (uint32_t t : form.trackedA) {
     Warp::Pending &p = warp.tracked[t];
     if (check && p.sequence > warp.wgmmaWaited)
-      report("wgmma-register-in-flight", "a register of A holds the result of a wgmma that has not been waited for", {here(c, "issues")},
-             "wgmma.wait_group first");
+      report("wgmma-register-in-flight",
+             "a register of A holds the result of a wgmma that has not been waited for",
+             {here(c, "issues")}, "wgmma.wait_group first");
     else if (check && p.writtenEpoch == warp.fenceEpoch)
       report("missing-wgmma-fence", "a register of A was written since the last wgmma.fence",
-             {here(c, "issues"), site("wrote the register", p.writtenPc, cta.rank, static_cast<int>(warp.index), -1)}, hint);
+             {here(c, "issues"),
+              site("wrote the register", p.writtenPc, cta.rank, static_cast<int>(warp.index), -1)},
+             hint);
     p.readSequence = sequence;
   }
   ++stats.wgmmas;
@@ -112,7 +132,8 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
   const SharedView view{cta.shared.data(), 0, end};
   alignas(64) uint8_t a[64 * kOperandRowBytes], b[kOperandMaxRows * kOperandRowBytes];
   const uint32_t elementBytes = wgmmaElementBytes(operation.a);
-  const OperandShape shapeA{64, elementBytes, form.majorA}, shapeB{operation.n, wgmmaElementBytes(operation.b), form.majorB};
+  const OperandShape shapeA{64, elementBytes, form.majorA},
+      shapeB{operation.n, wgmmaElementBytes(operation.b), form.majorB};
   auto bad = [&](const char *name, uint64_t bits, const OperandShape &shape) {
     std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end);
     fault("wgmma-descriptor", std::string("the descriptor of ") + name + " is wrong: " + problem,
@@ -124,7 +145,8 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       // Few descriptors occur, again and again.
       OperandBytes &operand = operandCache[shape.rows / 8][shape.major == Major::MN][bits];
       if (!operand.checked) {
-        if (std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end); !problem.empty()) {
+        if (std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end);
+            !problem.empty()) {
           bad(name, bits, shape);
           return false;
         }
@@ -159,13 +181,15 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
   uint32_t *registers[4 * 128];
   for (unsigned part = 0; part < 4; ++part)
     for (uint32_t r = 0; r < count; ++r)
-      registers[part * count + r] = reinterpret_cast<uint32_t *>(cta.warps[group * 4 + part]->registers + form.d[r]);
+      registers[part * count + r] =
+          reinterpret_cast<uint32_t *>(cta.warps[group * 4 + part]->registers + form.d[r]);
   multiplyWgmma(operation, a, b, op->scaleD, registers);
   for (const WgmmaOp::Alias &alias : op->aliases) {
     Warp &warp = *cta.warps[group * 4 + alias.part];
     // A name that has since been overwritten by something else keeps that.
     if (warp.tracked[alias.tracked].sequence >= op->sequence)
-      std::memcpy(warp.registers + alias.offset, registers[alias.part * count + alias.element], 128);
+      std::memcpy(warp.registers + alias.offset, registers[alias.part * count + alias.element],
+                  128);
   }
   queue.executed = op->sequence;
   wakeWgmma(cta, group);
@@ -181,7 +205,8 @@ void Cluster::wakeWgmma(Cta &cta, uint32_t group) {
 
 void Cluster::drainWgmma(Cta &cta, uint32_t group, uint32_t sequence) {
   WgmmaQueue &queue = cta.wgmmaQueues[group];
-  while (!stopped && queue.executed < sequence && !queue.operations.empty() && queue.operations.front()->arrived == 15)
+  while (!stopped && queue.executed < sequence && !queue.operations.empty() &&
+         queue.operations.front()->arrived == 15)
     runWgmma(cta, group);
 }
 
@@ -214,9 +239,11 @@ bool Cluster::checkTracked(Context &c, const Instr &instr) {
     WgmmaQueue &queue = c.cta.wgmmaQueues[group];
     for (const auto &op : queue.operations)
       if (op->sequence == sequence)
-        sites.push_back(site("wgmma in flight", op->pc, c.cta.rank, static_cast<int>(warp.index), -1));
+        sites.push_back(
+            site("wgmma in flight", op->pc, c.cta.rank, static_cast<int>(warp.index), -1));
     if (checking())
-      report("wgmma-register-in-flight", message, std::move(sites), "wgmma.wait_group before the registers are used");
+      report("wgmma-register-in-flight", message, std::move(sites),
+             "wgmma.wait_group before the registers are used");
     drainWgmma(c.cta, group, sequence);
   };
   if (move && c.mask == warp.live && !info.trackedReads.empty() && !info.trackedWrites.empty()) {

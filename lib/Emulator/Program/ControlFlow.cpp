@@ -1,5 +1,5 @@
-// Post-dominators by the iterative algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm") on
-// the reversed control-flow graph of basic blocks.
+// Post-dominators by the iterative algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast
+// Dominance Algorithm") on the reversed control-flow graph of basic blocks.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

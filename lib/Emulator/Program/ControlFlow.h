@@ -13,8 +13,8 @@ enum class Flow : uint8_t { Next, Branch, Exit };
 /// What the instruction does to control flow; known by its exec function.
 Flow flowOf(const Instr &instr);
 
-/// For every instruction that branches: the instruction at which its two ways meet; code.size() where they do not
-/// before the function's end, and for all other instructions.
+/// For every instruction that branches: the instruction at which its two ways meet; code.size()
+/// where they do not before the function's end, and for all other instructions.
 std::vector<uint32_t> reconvergencePoints(const Kernel &kernel);
 
 } // namespace girih::emu

@@ -20,7 +20,8 @@ constexpr uint32_t alignUp(uint64_t value, uint32_t alignment) {
   return static_cast<uint32_t>((value + alignment - 1) / alignment * alignment);
 }
 
-/// Width of a register of this type in the register file; 1 stands for a predicate, 0 for what is not modelled.
+/// Width of a register of this type in the register file; 1 stands for a predicate, 0 for what is
+/// not modelled.
 unsigned registerWidth(Type type) {
   if (type == Type::Pred)
     return 1;
@@ -33,33 +34,55 @@ struct SpecialName {
   Special special;
 };
 constexpr SpecialName specialNames[] = {
-    {"%tid.x", Special::TidX}, {"%tid.y", Special::TidY}, {"%tid.z", Special::TidZ},
-    {"%ntid.x", Special::NtidX}, {"%ntid.y", Special::NtidY}, {"%ntid.z", Special::NtidZ},
-    {"%ctaid.x", Special::CtaidX}, {"%ctaid.y", Special::CtaidY}, {"%ctaid.z", Special::CtaidZ},
-    {"%nctaid.x", Special::NctaidX}, {"%nctaid.y", Special::NctaidY}, {"%nctaid.z", Special::NctaidZ},
-    {"%laneid", Special::LaneId}, {"%warpid", Special::WarpId}, {"%nwarpid", Special::NwarpId},
-    {"%smid", Special::SmId}, {"%nsmid", Special::NsmId},
-    {"%lanemask_eq", Special::LanemaskEq}, {"%lanemask_lt", Special::LanemaskLt},
-    {"%lanemask_le", Special::LanemaskLe}, {"%lanemask_gt", Special::LanemaskGt},
+    {"%tid.x", Special::TidX},
+    {"%tid.y", Special::TidY},
+    {"%tid.z", Special::TidZ},
+    {"%ntid.x", Special::NtidX},
+    {"%ntid.y", Special::NtidY},
+    {"%ntid.z", Special::NtidZ},
+    {"%ctaid.x", Special::CtaidX},
+    {"%ctaid.y", Special::CtaidY},
+    {"%ctaid.z", Special::CtaidZ},
+    {"%nctaid.x", Special::NctaidX},
+    {"%nctaid.y", Special::NctaidY},
+    {"%nctaid.z", Special::NctaidZ},
+    {"%laneid", Special::LaneId},
+    {"%warpid", Special::WarpId},
+    {"%nwarpid", Special::NwarpId},
+    {"%smid", Special::SmId},
+    {"%nsmid", Special::NsmId},
+    {"%lanemask_eq", Special::LanemaskEq},
+    {"%lanemask_lt", Special::LanemaskLt},
+    {"%lanemask_le", Special::LanemaskLe},
+    {"%lanemask_gt", Special::LanemaskGt},
     {"%lanemask_ge", Special::LanemaskGe},
-    {"%clusterid.x", Special::ClusteridX}, {"%clusterid.y", Special::ClusteridY},
-    {"%clusterid.z", Special::ClusteridZ}, {"%nclusterid.x", Special::NclusteridX},
-    {"%nclusterid.y", Special::NclusteridY}, {"%nclusterid.z", Special::NclusteridZ},
-    {"%cluster_ctaid.x", Special::ClusterCtaidX}, {"%cluster_ctaid.y", Special::ClusterCtaidY},
-    {"%cluster_ctaid.z", Special::ClusterCtaidZ}, {"%cluster_nctaid.x", Special::ClusterNctaidX},
-    {"%cluster_nctaid.y", Special::ClusterNctaidY}, {"%cluster_nctaid.z", Special::ClusterNctaidZ},
-    {"%cluster_ctarank", Special::ClusterCtarank}, {"%cluster_nctarank", Special::ClusterNctarank},
-    {"%dynamic_smem_size", Special::DynamicSmemSize}, {"%total_smem_size", Special::TotalSmemSize},
+    {"%clusterid.x", Special::ClusteridX},
+    {"%clusterid.y", Special::ClusteridY},
+    {"%clusterid.z", Special::ClusteridZ},
+    {"%nclusterid.x", Special::NclusteridX},
+    {"%nclusterid.y", Special::NclusteridY},
+    {"%nclusterid.z", Special::NclusteridZ},
+    {"%cluster_ctaid.x", Special::ClusterCtaidX},
+    {"%cluster_ctaid.y", Special::ClusterCtaidY},
+    {"%cluster_ctaid.z", Special::ClusterCtaidZ},
+    {"%cluster_nctaid.x", Special::ClusterNctaidX},
+    {"%cluster_nctaid.y", Special::ClusterNctaidY},
+    {"%cluster_nctaid.z", Special::ClusterNctaidZ},
+    {"%cluster_ctarank", Special::ClusterCtarank},
+    {"%cluster_nctarank", Special::ClusterNctarank},
+    {"%dynamic_smem_size", Special::DynamicSmemSize},
+    {"%total_smem_size", Special::TotalSmemSize},
     {"%is_explicit_cluster", Special::IsExplicitCluster},
 };
 
 /// Hints that steer caches and nothing else (PTX ISA 9.0, 9.7.9.1 and 9.7.9.8).
 bool isHint(std::string_view m) {
-  return m.substr(0, 4) == "L1::" || m.substr(0, 4) == "L2::" || m == "ca" || m == "cg" || m == "cs" || m == "lu" ||
-         m == "cv" || m == "wb" || m == "wt" || m == "nc";
+  return m.substr(0, 4) == "L1::" || m.substr(0, 4) == "L2::" || m == "ca" || m == "cg" ||
+         m == "cs" || m == "lu" || m == "cv" || m == "wb" || m == "wt" || m == "nc";
 }
 
-/// Does the set of modifiers match the pattern of a form? Patterns are short; instructions are cached by their text.
+/// Does the set of modifiers match the pattern of a form? Patterns are short; instructions are
+/// cached by their text.
 bool matches(const char *pattern, const std::vector<std::string_view> &modifiers, bool hints) {
   uint64_t used = 0;
   size_t count = modifiers.size();
@@ -102,8 +125,9 @@ const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOp
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const Form *>> result;
     for (std::span<const Form> family :
-         {arithmeticForms(), floatForms(), roundedForms(), logicForms(), conversionForms(), moveForms(), memoryForms(), controlForms(),
-          warpForms(), barrierForms(), asyncForms(), wgmmaForms(), matrixForms()})
+         {arithmeticForms(), floatForms(), roundedForms(), logicForms(), conversionForms(),
+          moveForms(), memoryForms(), controlForms(), warpForms(), barrierForms(), asyncForms(),
+          wgmmaForms(), matrixForms()})
       for (const Form &form : family)
         result[form.opcode].push_back(&form);
     return result;
@@ -117,7 +141,8 @@ std::string ModuleImage::source(const ptx::Location &location) const {
   if (location.line == 0 || location.file >= files.size())
     return {};
   if (resolve)
-    if (std::string text = resolve(files[location.file], location.line, location.column); !text.empty())
+    if (std::string text = resolve(files[location.file], location.line, location.column);
+        !text.empty())
       return text;
   std::string text = files[location.file] + ":" + std::to_string(location.line);
   for (uint32_t site = location.inlinedAt; site != 0;) {
@@ -207,13 +232,15 @@ Src Decoder::source(const Operand &op, unsigned width, uint8_t *anyWidth) {
   case OperandKind::Register: {
     unsigned actual = registerWidth(function.registers[op.index].type);
     if (actual == 0 || actual == 1) {
-      fail(actual ? "a predicate where a value is needed" : "128-bit registers are not modelled here");
+      fail(actual ? "a predicate where a value is needed"
+                  : "128-bit registers are not modelled here");
       return 0;
     }
     if (anyWidth)
       *anyWidth = static_cast<uint8_t>(actual);
     else if (actual != width) {
-      fail("a register of " + std::to_string(actual * 8) + " bits where " + std::to_string(width * 8) + " are needed");
+      fail("a register of " + std::to_string(actual * 8) + " bits where " +
+           std::to_string(width * 8) + " are needed");
       return 0;
     }
     return registerOffset[op.index];
@@ -222,12 +249,13 @@ Src Decoder::source(const Operand &op, unsigned width, uint8_t *anyWidth) {
     return constant(static_cast<uint64_t>(op.value), width);
   case OperandKind::Float:
     if (op.single && width == 8)
-      return constant(std::bit_cast<uint64_t>(
-                          static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(op.value)))),
+      return constant(std::bit_cast<uint64_t>(static_cast<double>(
+                          std::bit_cast<float>(static_cast<uint32_t>(op.value)))),
                       8);
     if (!op.single && width == 4)
-      return constant(
-          std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(static_cast<uint64_t>(op.value)))), 4);
+      return constant(std::bit_cast<uint32_t>(static_cast<float>(
+                          std::bit_cast<double>(static_cast<uint64_t>(op.value)))),
+                      4);
     if (width == 2) {
       fail("a floating-point literal of 16 bits");
       return 0;
@@ -241,7 +269,8 @@ Src Decoder::source(const Operand &op, unsigned width, uint8_t *anyWidth) {
     for (const SpecialName &row : specialNames)
       if (op.name == row.name) {
         if (width != 4 && !anyWidth) {
-          fail("'" + std::string(op.name) + "' has 32 bits, " + std::to_string(8 * width) + " are needed");
+          fail("'" + std::string(op.name) + "' has 32 bits, " + std::to_string(8 * width) +
+               " are needed");
           return 0;
         }
         if (anyWidth)
@@ -255,11 +284,13 @@ Src Decoder::source(const Operand &op, unsigned width, uint8_t *anyWidth) {
         }
         return entry->second;
       }
-    fail("special register '" + std::string(op.name) + "' is not modelled (or is no declared register)");
+    fail("special register '" + std::string(op.name) +
+         "' is not modelled (or is no declared register)");
     return 0;
   }
   default:
-    fail("an operand of this kind is not modelled here" + (op.name.empty() ? "" : " ('" + std::string(op.name) + "')"));
+    fail("an operand of this kind is not modelled here" +
+         (op.name.empty() ? "" : " ('" + std::string(op.name) + "')"));
     return 0;
   }
 }
@@ -276,14 +307,15 @@ int32_t Decoder::dest(const Operand &op, unsigned width, uint8_t *anyWidth) {
   }
   unsigned actual = registerWidth(function.registers[op.index].type);
   if (actual < 2) {
-    fail(actual ? "a predicate as the destination of a value" : "128-bit registers are not modelled here");
+    fail(actual ? "a predicate as the destination of a value"
+                : "128-bit registers are not modelled here");
     return 0;
   }
   if (anyWidth)
     *anyWidth = static_cast<uint8_t>(actual);
   else if (actual != width) {
-    fail("a destination of " + std::to_string(actual * 8) + " bits where " + std::to_string(width * 8) +
-         " are needed");
+    fail("a destination of " + std::to_string(actual * 8) + " bits where " +
+         std::to_string(width * 8) + " are needed");
     return 0;
   }
   return registerOffset[op.index];
@@ -390,8 +422,8 @@ uint64_t Decoder::symbolAddress(const ptx::Symbol &symbol) {
 }
 
 void Decoder::layoutSymbols() {
-  // Shared memory: static variables in order behind the reserved first KiB, dynamic memory at the next multiple of
-  // 1024, which kernels with swizzled tiles rely on.
+  // Shared memory: static variables in order behind the reserved first KiB, dynamic memory at the
+  // next multiple of 1024, which kernels with swizzled tiles rely on.
   symbolOffset.resize(function.symbols.size());
   uint64_t shared = kSharedStart, local = 0;
   for (size_t i = 0; i < function.symbols.size(); ++i) {
@@ -490,7 +522,8 @@ void Decoder::decode(const ptx::Instruction &instruction) {
 void Decoder::collectTracked() {
   if (kernel.tracked.empty())
     return;
-  // Registers that plain moves connect to a tracked one hold the same value in other names: track them too.
+  // Registers that plain moves connect to a tracked one hold the same value in other names: track
+  // them too.
   bool changed = true;
   auto isTracked = [&](int32_t offset) {
     size_t slot = static_cast<size_t>(offset) / 64;

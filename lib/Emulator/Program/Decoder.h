@@ -1,5 +1,5 @@
-// From a parsed function to a Kernel. The decoder resolves operands; which instructions exist is said by tables of
-// forms, one per family, in Exec/.
+// From a parsed function to a Kernel. The decoder resolves operands; which instructions exist is
+// said by tables of forms, one per family, in Exec/.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -18,12 +18,14 @@ class Decoder;
 /// One form of an instruction.
 struct Form {
   const char *opcode;
-  /// The modifiers, as a set, separated by spaces: "x" must be there, "x?" may, "a|b" is one of, "a|b?" at most one of.
+  /// The modifiers, as a set, separated by spaces: "x" must be there, "x?" may, "a|b" is one of,
+  /// "a|b?" at most one of.
   const char *modifiers;
   /// Fills Decoder::out, or calls Decoder::fail.
   void (*build)(Decoder &, int variant);
   int variant = 0;
-  /// A few optional modifiers that change nothing that is modelled are listed once: cache and eviction hints.
+  /// A few optional modifiers that change nothing that is modelled are listed once: cache and
+  /// eviction hints.
   bool hints = false;
 };
 
@@ -41,12 +43,48 @@ std::span<const Form> asyncForms();
 std::span<const Form> wgmmaForms();
 std::span<const Form> matrixForms();
 
-/// Special registers whose value is fixed for a lane: ordinary registers filled when the warp starts.
+/// Special registers whose value is fixed for a lane: ordinary registers filled when the warp
+/// starts.
 enum class Special : uint8_t {
-  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ, LaneId, WarpId, NwarpId,
-  SmId, NsmId, LanemaskEq, LanemaskLt, LanemaskLe, LanemaskGt, LanemaskGe, ClusteridX, ClusteridY, ClusteridZ,
-  NclusteridX, NclusteridY, NclusteridZ, ClusterCtaidX, ClusterCtaidY, ClusterCtaidZ, ClusterNctaidX, ClusterNctaidY,
-  ClusterNctaidZ, ClusterCtarank, ClusterNctarank, DynamicSmemSize, TotalSmemSize, IsExplicitCluster,
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  SmId,
+  NsmId,
+  LanemaskEq,
+  LanemaskLt,
+  LanemaskLe,
+  LanemaskGt,
+  LanemaskGe,
+  ClusteridX,
+  ClusteridY,
+  ClusteridZ,
+  NclusteridX,
+  NclusteridY,
+  NclusteridZ,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusterCtarank,
+  ClusterNctarank,
+  DynamicSmemSize,
+  TotalSmemSize,
+  IsExplicitCluster,
 };
 
 class Decoder {
@@ -62,7 +100,9 @@ public:
   bool has(std::string_view modifier) const;
   /// The first of these that is present, as its index, or -1.
   int which(std::initializer_list<std::string_view> modifiers) const;
-  ptx::Type type(size_t index = 0) const { return index < types.size() ? types[index] : ptx::Type::None; }
+  ptx::Type type(size_t index = 0) const {
+    return index < types.size() ? types[index] : ptx::Type::None;
+  }
   unsigned bytes(size_t index = 0) const { return ptx::typeBytes(type(index)); }
   size_t operandCount() const { return ast->operands.size(); }
   const ptx::Operand &operand(size_t index) const;
@@ -70,8 +110,8 @@ public:
   void fail(const std::string &message);
   bool failed() const { return failedNow; }
 
-  /// A value to read. `width`: 2, 4 or 8 bytes. Registers of another width are an error unless `anyWidth` is given,
-  /// which receives theirs.
+  /// A value to read. `width`: 2, 4 or 8 bytes. Registers of another width are an error unless
+  /// `anyWidth` is given, which receives theirs.
   Src source(const ptx::Operand &operand, unsigned width, uint8_t *anyWidth = nullptr);
   Src source(size_t index, unsigned width) { return source(operand(index), width); }
   /// A register to write; a sink gives a scratch register.

@@ -1,8 +1,9 @@
 // A kernel after decoding: what the machine executes.
 //
-// Registers live in a byte array per warp, structure of arrays: a 32-bit register is 32 consecutive 32-bit words, one
-// a lane, so that one host loop serves the warp. A predicate is one 32-bit mask. Immediates are splatted into a
-// constant pool of the same shape, so an operand is only an offset and instructions need no second form.
+// Registers live in a byte array per warp, structure of arrays: a 32-bit register is 32 consecutive
+// 32-bit words, one a lane, so that one host loop serves the warp. A predicate is one 32-bit mask.
+// Immediates are splatted into a constant pool of the same shape, so an operand is only an offset
+// and instructions need no second form.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -33,14 +34,15 @@ enum class Step : uint8_t {
 };
 using ExecFn = Step (*)(Context &, const Instr &);
 
-/// A readable operand: >= 0 is an offset into the warp's registers, < 0 the complement of one into the constants.
+/// A readable operand: >= 0 is an offset into the warp's registers, < 0 the complement of one into
+/// the constants.
 using Src = int32_t;
 constexpr int32_t kNone = INT32_MIN;
 
 enum InstrFlag : uint8_t {
-  kTracked = 1,    ///< names a register that some wgmma uses
-  kAligned = 2,    ///< all live lanes of the warp must execute it together
-  kPlainMove = 4,  ///< copies registers unchanged
+  kTracked = 1,   ///< names a register that some wgmma uses
+  kAligned = 2,   ///< all live lanes of the warp must execute it together
+  kPlainMove = 4, ///< copies registers unchanged
   kGuarded = 8,
   kGuardNegated = 16,
   kSelfChecked = 32, ///< looks after tracked registers itself (wgmma and its waits)
@@ -74,7 +76,8 @@ struct InstrInfo {
   unsigned line = 0;
   ptx::Location location;
   std::string text;
-  /// Tracked registers read and written (indices into Kernel::tracked), for the checks of wgmma operands.
+  /// Tracked registers read and written (indices into Kernel::tracked), for the checks of wgmma
+  /// operands.
   std::vector<uint32_t> trackedReads, trackedWrites;
 };
 
@@ -94,7 +97,8 @@ struct Kernel {
   FunctionAttributes attributes;
   std::vector<Instr> code;
   std::vector<InstrInfo> info;
-  /// Per instruction: where lanes that part at it meet again (immediate post-dominator), or code.size().
+  /// Per instruction: where lanes that part at it meet again (immediate post-dominator), or
+  /// code.size().
   std::vector<uint32_t> reconverge;
   std::vector<uint8_t> constants;
   std::vector<int32_t> lists;

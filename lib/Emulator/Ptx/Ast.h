@@ -1,6 +1,8 @@
-// A parsed PTX module: functions as flat lists of instructions whose registers and labels are resolved.
+// A parsed PTX module: functions as flat lists of instructions whose registers and labels are
+// resolved.
 //
-// Scopes end with the parser: every register of a function, of whatever nested block, has a number of its own.
+// Scopes end with the parser: every register of a function, of whatever nested block, has a number
+// of its own.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -19,8 +21,32 @@ namespace girih::emu::ptx {
 
 /// The fundamental types of PTX ISA 5.2.1 and the packed and alternate formats of 5.2.3.
 enum class Type : uint8_t {
-  None, Pred, B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64,
-  F16, F16x2, BF16, BF16x2, TF32, F32, F64, E4M3, E5M2, E4M3x2, E5M2x2,
+  None,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  B128,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  F16x2,
+  BF16,
+  BF16x2,
+  TF32,
+  F32,
+  F64,
+  E4M3,
+  E5M2,
+  E4M3x2,
+  E5M2x2,
 };
 /// The type that ".u32" and the like name; None if `name` (without the dot) is no type.
 Type parseType(std::string_view name);
@@ -114,7 +140,8 @@ struct Function {
   bool hasBody = false;
   unsigned line = 0;
   std::vector<Register> registers;
-  std::vector<Symbol> symbols; ///< parameters first, then locals, then module variables that the body names
+  std::vector<Symbol>
+      symbols; ///< parameters first, then locals, then module variables that the body names
   uint32_t paramCount = 0;
   uint32_t paramBytes = 0;
   std::vector<Instruction> body;

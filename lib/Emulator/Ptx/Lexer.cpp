@@ -98,8 +98,9 @@ void Lexer::lexNumber() {
     while (probe < text.size() && has(text[probe], Digit))
       ++probe;
     bool decimal = probe + 1 < text.size() && text[probe] == '.' && has(text[probe + 1], Digit);
-    bool exponent = probe + 1 < text.size() && (text[probe] == 'e' || text[probe] == 'E') &&
-                    (has(text[probe + 1], Digit) || text[probe + 1] == '-' || text[probe + 1] == '+');
+    bool exponent =
+        probe + 1 < text.size() && (text[probe] == 'e' || text[probe] == 'E') &&
+        (has(text[probe + 1], Digit) || text[probe + 1] == '-' || text[probe + 1] == '+');
     if (decimal || exponent) {
       std::string copy(text.substr(position, 64));
       char *end = nullptr;

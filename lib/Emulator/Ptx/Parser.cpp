@@ -52,11 +52,14 @@ private:
   bool lookupRegister(std::string_view name, uint32_t &index) const;
   bool lookupSymbol(Function &function, std::string_view name, uint32_t &index);
 
-  void error(unsigned line, std::string message) { module.errors.push_back({line, std::move(message)}); }
+  void error(unsigned line, std::string message) {
+    module.errors.push_back({line, std::move(message)});
+  }
   void errorHere(const std::string &expected) {
     const Token &t = lexer.peek();
     error(t.line, "expected " + expected + ", found " +
-                      (t.kind == Tok::End ? std::string("the end of the text") : "'" + std::string(t.text) + "'"));
+                      (t.kind == Tok::End ? std::string("the end of the text")
+                                          : "'" + std::string(t.text) + "'"));
   }
   /// After an error: continues behind the next ';' or at the end of the block.
   void recover();
@@ -92,7 +95,8 @@ void Parser::recover() {
 void Parser::parseTopLevel() {
   Token token = lexer.take();
   bool external = false;
-  while (token.isWord(".visible") || token.isWord(".weak") || token.isWord(".extern") || token.isWord(".common")) {
+  while (token.isWord(".visible") || token.isWord(".weak") || token.isWord(".extern") ||
+         token.isWord(".common")) {
     external |= token.text == ".extern";
     token = lexer.take();
   }
@@ -232,7 +236,8 @@ bool Parser::parseParameters(Function &function, bool returns) {
         errorHere("']'");
     }
     if (!returns) {
-      symbol.offset = (function.paramBytes + symbol.alignment - 1) / symbol.alignment * symbol.alignment;
+      symbol.offset =
+          (function.paramBytes + symbol.alignment - 1) / symbol.alignment * symbol.alignment;
       function.paramBytes = static_cast<uint32_t>(symbol.offset + symbol.bytes);
       function.symbols.push_back(symbol);
       ++function.paramCount;
@@ -466,7 +471,8 @@ bool Parser::lookupRegister(std::string_view name, uint32_t &index) const {
     --split;
   std::string_view prefix = name.substr(0, split);
   uint64_t number = 0;
-  bool numbered = split < name.size() && name.size() - split < 9 && (name[split] != '0' || split + 1 == name.size());
+  bool numbered = split < name.size() && name.size() - split < 9 &&
+                  (name[split] != '0' || split + 1 == name.size());
   if (numbered)
     for (char c : name.substr(split))
       number = number * 10 + (c - '0');
@@ -478,7 +484,8 @@ bool Parser::lookupRegister(std::string_view name, uint32_t &index) const {
         return true;
       }
     if (numbered && !block.families.empty())
-      if (auto found = block.families.find(prefix); found != block.families.end() && number < found->second.count) {
+      if (auto found = block.families.find(prefix);
+          found != block.families.end() && number < found->second.count) {
         index = found->second.first + static_cast<uint32_t>(number);
         return true;
       }
@@ -517,7 +524,8 @@ bool Parser::parseNumber(Operand &operand) {
   if (token.kind == Tok::Float) {
     operand.kind = OperandKind::Float;
     operand.single = token.single;
-    operand.value = static_cast<int64_t>(token.value ^ (negative ? uint64_t(1) << (token.single ? 31 : 63) : 0));
+    operand.value = static_cast<int64_t>(token.value ^
+                                         (negative ? uint64_t(1) << (token.single ? 31 : 63) : 0));
     return true;
   }
   error(token.line, "expected a number, found '" + std::string(token.text) + "'");
@@ -690,8 +698,8 @@ bool Parser::parseStatement(Function &function) {
       return false;
     if (branches && operand.kind != OperandKind::Register) {
       operand.kind = OperandKind::Label;
-      labelUses.push_back(
-          {function.body.size(), instruction.operands.size(), scope, operand.name, instruction.line});
+      labelUses.push_back({function.body.size(), instruction.operands.size(), scope, operand.name,
+                           instruction.line});
     }
     instruction.operands.push_back(std::move(operand));
     if (!lexer.takeIf(',') && !lexer.peek().is(';')) {
@@ -744,8 +752,8 @@ void Parser::parseBody(Function &function) {
       parseLoc();
     } else if (token.isWord(".pragma")) {
       recover();
-    } else if (token.isWord(".local") || token.isWord(".shared") || token.isWord(".global") || token.isWord(".const") ||
-               token.isWord(".param")) {
+    } else if (token.isWord(".local") || token.isWord(".shared") || token.isWord(".global") ||
+               token.isWord(".const") || token.isWord(".param")) {
       Space space = token.text == ".local"    ? Space::Local
                     : token.text == ".shared" ? Space::Shared
                     : token.text == ".const"  ? Space::Const
@@ -773,7 +781,9 @@ void Parser::parseBody(Function &function) {
         Token word = ahead.take();
         if (ahead.takeIf(':')) {
           lexer = ahead;
-          if (!scopes[scope].labels.emplace(word.text, static_cast<uint32_t>(function.body.size())).second)
+          if (!scopes[scope]
+                   .labels.emplace(word.text, static_cast<uint32_t>(function.body.size()))
+                   .second)
             error(word.line, "label '" + std::string(word.text) + "' is defined twice");
           continue;
         }

@@ -1,5 +1,5 @@
-// Parses PTX text (PTX ISA 9.0, chapters 4, 5 and 11) into an AST. It knows directives, scopes and the shape of
-// statements, and no instruction: what an opcode means is the decoder's business.
+// Parses PTX text (PTX ISA 9.0, chapters 4, 5 and 11) into an AST. It knows directives, scopes and
+// the shape of statements, and no instruction: what an opcode means is the decoder's business.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -10,7 +10,8 @@
 
 namespace girih::emu::ptx {
 
-/// Parses a module. The AST's names are views into `text`. Problems are in `errors`, with their line.
+/// Parses a module. The AST's names are views into `text`. Problems are in `errors`, with their
+/// line.
 ModuleAst parseModule(std::string_view text);
 
 } // namespace girih::emu::ptx

@@ -28,7 +28,8 @@ inline std::string readInput(const std::string &name) {
   return text.str();
 }
 
-/// Replaces `from` by `to` in every line that carries the marker `// @mark`; an empty `from` removes the statement.
+/// Replaces `from` by `to` in every line that carries the marker `// @mark`; an empty `from`
+/// removes the statement.
 inline std::string edit(const std::string &text, const std::string &mark, const std::string &from,
                         const std::string &to, int firstOnly = 0) {
   std::istringstream in(text);
@@ -36,7 +37,8 @@ inline std::string edit(const std::string &text, const std::string &mark, const 
   int changed = 0;
   while (std::getline(in, line)) {
     size_t at = line.find("// @" + mark);
-    bool hit = at != std::string::npos && line.substr(at + 4) == mark && (!firstOnly || changed < firstOnly);
+    bool hit = at != std::string::npos && line.substr(at + 4) == mark &&
+               (!firstOnly || changed < firstOnly);
     if (hit && from.empty()) {
       line = "";
       ++changed;
@@ -58,12 +60,14 @@ class Gemm {
 public:
   static constexpr uint32_t kShared = 131120;
 
-  Gemm(uint32_t m, uint32_t n, uint32_t k, bool integers, uint32_t dataSeed = 1) : m(m), n(n), k(k) {
+  Gemm(uint32_t m, uint32_t n, uint32_t k, bool integers, uint32_t dataSeed = 1)
+      : m(m), n(n), k(k) {
     uint64_t state = dataSeed * 77777u + 5;
     auto value = [&] {
       state = state * 6364136223846793005u + 1442695040888963407u;
       int v = static_cast<int>(state >> 60) - 8;
-      return integers ? static_cast<float>(v) / 2 : static_cast<float>(static_cast<double>(state >> 11) * 0x1p-52 - 1);
+      return integers ? static_cast<float>(v) / 2
+                      : static_cast<float>(static_cast<double>(state >> 11) * 0x1p-52 - 1);
     };
     auto fill = [&](std::vector<uint16_t> &bits, size_t count) {
       bits.resize(count);
@@ -98,7 +102,8 @@ public:
     return device.launch(module->kernel("gemm_ws"), config);
   }
 
-  /// The largest |out - ref| / bound over C, where the bound is that of float32 accumulation and one bf16 rounding.
+  /// The largest |out - ref| / bound over C, where the bound is that of float32 accumulation and
+  /// one bf16 rounding.
   double worst() {
     std::vector<uint16_t> c(size_t(m) * n);
     device.copyFromDevice(c.data(), bytesC, c.size() * 2);
@@ -124,7 +129,8 @@ public:
   Device device;
 
 private:
-  void map(uint8_t *bytes, uint64_t address, uint64_t rows, uint64_t columns, uint32_t boxColumns, uint32_t boxRows) {
+  void map(uint8_t *bytes, uint64_t address, uint64_t rows, uint64_t columns, uint32_t boxColumns,
+           uint32_t boxRows) {
     uint64_t dims[] = {columns, rows}, strides[] = {columns * 2};
     uint32_t box[] = {boxColumns, boxRows}, elementStrides[] = {1, 1};
     TiledMapArguments arguments;

@@ -1,4 +1,5 @@
-// The device runs a warp-specialised GEMM: right results, silence over seeds, and every planted fault named.
+// The device runs a warp-specialised GEMM: right results, silence over seeds, and every planted
+// fault named.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -17,7 +18,11 @@ const std::string &gemmPtx() {
 }
 
 TEST(Gemm, MatchesDoublePrecision) {
-  for (auto [m, n, k] : {std::tuple<uint32_t, uint32_t, uint32_t>{128, 128, 64}, {128, 128, 576}, {256, 384, 192}, {130, 264, 72}, {8, 8, 8}}) {
+  for (auto [m, n, k] : {std::tuple<uint32_t, uint32_t, uint32_t>{128, 128, 64},
+                         {128, 128, 576},
+                         {256, 384, 192},
+                         {130, 264, 72},
+                         {8, 8, 8}}) {
     Gemm gemm(m, n, k, false);
     LaunchOptions options;
     options.seed = m + n + k;
@@ -59,7 +64,8 @@ TEST(Gemm, SameSeedSameTraceWhateverTheThreads) {
   EXPECT_NE(three, gemm.run(gemmPtx(), 3, options).traceHash);
 }
 
-/// Counts the seeds of the first `seeds` under which one of `kinds` is reported, and checks that some side names `line`.
+/// Counts the seeds of the first `seeds` under which one of `kinds` is reported, and checks that
+/// some side names `line`.
 struct Planted {
   const char *name;
   std::string ptx;
@@ -71,8 +77,12 @@ class PlantedFault : public testing::TestWithParam<int> {};
 
 std::vector<Planted> plantedFaults() {
   const std::string &text = gemmPtx();
-  std::string noFullWait = edit(text, "full-wait", "mbarrier.try_wait.parity.shared::cta.b64 %done, [%r17], %r12;", "mov.pred %done, 1;");
-  std::string noEmptyWait = edit(text, "empty-wait", "mbarrier.try_wait.parity.shared::cta.b64 %done, [%r18], %r12;", "mov.pred %done, 1;");
+  std::string noFullWait =
+      edit(text, "full-wait", "mbarrier.try_wait.parity.shared::cta.b64 %done, [%r17], %r12;",
+           "mov.pred %done, 1;");
+  std::string noEmptyWait =
+      edit(text, "empty-wait", "mbarrier.try_wait.parity.shared::cta.b64 %done, [%r18], %r12;",
+           "mov.pred %done, 1;");
   std::string moreBytes = edit(text, "expect", "32768", "32784");
   std::string fewerBytes = edit(text, "expect", "32768", "32752");
   return {
@@ -80,13 +90,32 @@ std::vector<Planted> plantedFaults() {
       {"empty wait removed", noEmptyWait, {"async-overwrite"}, "gemm.py:28"},
       {"16 bytes too many expected", moreBytes, {"mbarrier-bytes"}, "gemm.py:27"},
       {"16 bytes too few expected", fewerBytes, {"mbarrier-bytes"}, "gemm.py:27"},
-      {"proxy fence removed", edit(text, "proxy-fence", "", ""), {"missing-proxy-fence"}, "gemm.py:63"},
-      {"wgmma wait before the release removed", edit(text, "lag-wait", "", ""), {"async-overwrite"}, "gemm.py:48"},
-      {"final wgmma wait removed", edit(text, "final-wait", "", ""), {"wgmma-register-in-flight"}, "gemm.py:58"},
-      {"arrival count one too high", edit(text, "full-init", "], 1", "], 2"), {"mbarrier-arrivals"}, "gemm.py:13"},
-      {"arrival count one too low", edit(text, "empty-init", "], 2", "], 1"), {"async-overwrite", "mbarrier-overrun"}, "gemm.py:"},
+      {"proxy fence removed",
+       edit(text, "proxy-fence", "", ""),
+       {"missing-proxy-fence"},
+       "gemm.py:63"},
+      {"wgmma wait before the release removed",
+       edit(text, "lag-wait", "", ""),
+       {"async-overwrite"},
+       "gemm.py:48"},
+      {"final wgmma wait removed",
+       edit(text, "final-wait", "", ""),
+       {"wgmma-register-in-flight"},
+       "gemm.py:58"},
+      {"arrival count one too high",
+       edit(text, "full-init", "], 1", "], 2"),
+       {"mbarrier-arrivals"},
+       "gemm.py:13"},
+      {"arrival count one too low",
+       edit(text, "empty-init", "], 2", "], 1"),
+       {"async-overwrite", "mbarrier-overrun"},
+       "gemm.py:"},
       {"store wait removed", edit(text, "store-wait", "", ""), {"async-overwrite"}, "gemm.py:60"},
-      {"wgmma fence removed", edit(edit(text, "wgmma-fence", "", ""), "final-wait", "wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 0; add.f32 %f0, %f0, %f0;"), {"missing-wgmma-fence"}, "gemm.py:48"},
+      {"wgmma fence removed",
+       edit(edit(text, "wgmma-fence", "", ""), "final-wait", "wgmma.wait_group.sync.aligned 0;",
+            "wgmma.wait_group.sync.aligned 0; add.f32 %f0, %f0, %f0;"),
+       {"missing-wgmma-fence"},
+       "gemm.py:48"},
   };
 }
 

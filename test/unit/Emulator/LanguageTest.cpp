@@ -1,0 +1,149 @@
+// What the parser and decoder take for PTX: scopes, labels, vectors, spaces, locations, and what
+// they refuse.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KernelHarness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace girih::emu;
+using namespace girih::emu::test;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(Language, NestedScopesRedeclareRegistersAndLabels) {
+  // Every block counts to its own bound with its own register and label of the same names.
+  Ran ran =
+      run("mov.u32 %r5, 0; /* several\n statements */ {\n.reg .u32 i; .reg .pred q; mov.u32 i, "
+          "3;\nAGAIN: add.u32 %r5, %r5, 1;"
+          " sub.u32 i, i, 1; setp.ne.u32 q, i, 0; @q bra AGAIN; }\n"
+          "{ .reg .u32 i; .reg .pred q; mov.u32 i, 4; AGAIN: add.u32 %r5, %r5, 100; // comment\n"
+          "{ .reg .u64 i; mov.u64 i, 7; } sub.u32 i, i, 1; setp.ne.u32 q, i, 0; @q bra AGAIN; }\n"
+          "st.global.u32 [%rd1], %r5; ret;");
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  EXPECT_EQ(ran.out[0], 403u);
+  EXPECT_EQ(ran.out[31], 403u);
+}
+
+TEST(Language, ModifiersAreASet) {
+  std::string stores = "st.global.u32 [%rd1], %r5;";
+  for (const char *form : {"st.shared::cta.v2.u32", "st.v2.shared.u32"}) {
+    Ran ran =
+        run("shl.b32 %r4, %r0, 3; mov.u32 %r6, buf; add.u32 %r4, %r4, %r6;" + std::string(form) +
+                " [%r4], {%r0, 5};" + "ld.shared.u32 %r5, [%r4+4];" + stores,
+            {.module = ".shared .align 8 .b8 buf[256];"});
+    EXPECT_TRUE(ran.result.clean()) << ran.text();
+    EXPECT_EQ(ran.out[9], 5u);
+  }
+}
+
+TEST(Language, ParameterThroughARegisterAndNarrowLoads) {
+  Ran ran = run("mov.b64 %rd5, p_out; ld.param.u64 %rd6, [%rd5]; setp.eq.u64 %p0, %rd6, %rd0; "
+                "selp.u32 %r5, 1, 0, %p0;"
+                "ld.param.u8 %r6, [%rd5+5]; ld.param.s8 %rs1, [%rd5+5]; cvt.s32.s16 %r7, %rs1; "
+                "shl.b32 %r6, %r6, 8;"
+                "or.b32 %r5, %r5, %r6; st.global.u32 [%rd1], %r5;");
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  EXPECT_EQ(ran.out[0] & 0xff, 1u);
+}
+
+TEST(Language, GlobalAndConstantInitialisers) {
+  Ran ran =
+      run("mov.u64 %rd3, ptrs; ld.global.u64 %rd4, [%rd3+8]; ld.global.u32 %r4, [%rd4]; "
+          "ld.const.f32 %f0, [table+4];"
+          "cvt.rzi.u32.f32 %r5, %f0; add.u32 %r4, %r4, %r5; st.global.u32 [%rd1], %r4;",
+          {.module =
+               ".global .u32 words[3] = {10, 20, 0x1e};\n.global .u64 ptrs[2] = {words, words+8};\n"
+               ".const .f32 table[2] = {0f00000000, 7.0};"});
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  EXPECT_EQ(ran.out[0], 37u);
+}
+
+TEST(Language, DynamicSharedMemoryIsAlignedTo1024BehindStaticMemory) {
+  Ran ran =
+      run("mov.u32 %r4, fixed; mov.u32 %r5, dyn; shl.b32 %r5, %r5, 12; or.b32 %r4, %r4, %r5; "
+          "st.global.u32 [%rd1], %r4;",
+          {.dynamicShared = 64,
+           .module = ".shared .align 16 .b8 fixed[20]; .extern .shared .align 16 .b8 dyn[];"});
+  // The first KiB is the system's, static memory follows.
+  EXPECT_EQ(ran.out[0] & 0xfff, 0x400u);
+  EXPECT_EQ(ran.out[0] >> 12, 0x800u);
+}
+
+TEST(Language, LocationsAndCallChains) {
+  std::string body =
+      ".loc 1 12 5\nmov.u32 %r4, 1;\n.loc 1 30 7, function_name $L__info0, inlined_at 1 12 5\n"
+      "ld.global.u32 %r5, [%rd0+4096];\n.loc 1 13 1\nret;";
+  KernelSetup setup;
+  setup.module = ".file 1 \"kernel.py\"";
+  Ran plain = run(body, setup);
+  EXPECT_THAT(plain.text(), HasSubstr("at kernel.py:30\n    called from kernel.py:12"));
+  setup.resolver = [](std::string_view file, unsigned line, unsigned column) {
+    return std::string(file) + "!" + std::to_string(line) + "!" + std::to_string(column);
+  };
+  EXPECT_THAT(run(body, setup).text(), HasSubstr("at kernel.py!30!7"));
+}
+
+TEST(Language, RefusesWhatIsNotModelled) {
+  auto load = [](const std::string &body) { return refusal(kernelText(body, {})); };
+  EXPECT_EQ(load("\nmul24.lo.u32 %r1, %r2, %r3;"),
+            "test.ptx:10: instruction 'mul24.lo.u32' is not modelled: mul24.lo.u32 %r1, %r2, %r3");
+  EXPECT_THAT(load("add.s32.wrap %r1, %r2, %r3;"),
+              HasSubstr("instruction 'add.s32.wrap' is not modelled"));
+  EXPECT_THAT(load("call.uni f;"), HasSubstr("instruction 'call.uni' is not modelled"));
+  EXPECT_THAT(load("bra NOWHERE;"), HasSubstr("no label 'NOWHERE' in scope"));
+  EXPECT_THAT(load("mov.u32 %r1, %undeclared;"),
+              HasSubstr("special register '%undeclared' is not modelled"));
+  EXPECT_THAT(load("add.u32 %r1, %rd2, %r3;"),
+              HasSubstr("a register of 64 bits where 32 are needed"));
+  EXPECT_THAT(load("mov.u32 %r1, %r2 %r3;"), HasSubstr("expected ',' or ';', found '%r3'"));
+  EXPECT_THAT(load("{ .reg .u32 x; } mov.u32 %r1, x;"), HasSubstr("'x'"));
+  EXPECT_THAT(load("setmaxnreg.inc.sync.aligned.u32 100;"),
+              HasSubstr("must be a multiple of 8 from 24 to 256"));
+  // Every problem is listed, with its line.
+  std::string both = load("foo.u32 %r1;\nbar.foo;");
+  EXPECT_THAT(both, HasSubstr("test.ptx:9: instruction 'foo.u32'"));
+  EXPECT_THAT(both, HasSubstr("test.ptx:10: instruction 'bar.foo'"));
+  EXPECT_THAT(refusal(".version 8.0\n.target sm_90a\n.address_size 64\n.extern .global .u32 x;"),
+              HasSubstr("test.ptx:4: external variable 'x'"));
+  EXPECT_THAT(refusal(".version 8.0\n.target sm_100a\n"),
+              HasSubstr("target sm_100a is not modelled"));
+}
+
+TEST(Language, BrokenTextIsAnErrorNotACrash) {
+  const std::string good = kernelText(
+      "{ .reg .u32 i; mov.u32 i, {1; @%p0 bra X; X: ld.global.v2.u32 {%r1,%r2}, [%rd0+", {});
+  for (size_t length = 0; length < good.size(); length += 3)
+    refusal(good.substr(0, length));
+  SUCCEED();
+}
+
+TEST(Language, AttributesOfAKernel) {
+  Device device;
+  auto module = device.loadModule(".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry "
+                                  "f(.param .u8 a, .param .align 64 .b8 m[128],"
+                                  " .param .u64 p)\n.reqntid 64, 2, 1\n.maxnreg 40\n{ .shared "
+                                  ".align 4 .b8 s[12]; .local .b8 d[8]; ret; }");
+  const FunctionAttributes &a = module->kernel("f").attributes();
+  ASSERT_EQ(a.params.size(), 3u);
+  EXPECT_EQ(a.params[1].offset, 64u);
+  EXPECT_EQ(a.params[1].size, 128u);
+  EXPECT_EQ(a.params[2].offset, 192u);
+  EXPECT_EQ(a.paramBytes, 200u);
+  EXPECT_EQ(a.maxThreadsPerBlock, 128u);
+  EXPECT_EQ(a.sharedBytes, 12u);
+  EXPECT_EQ(a.localBytes, 8u);
+  EXPECT_EQ(a.maxRegisters, 40u);
+  try {
+    module->kernel("g");
+    FAIL();
+  } catch (const DeviceError &error) {
+    EXPECT_EQ(error.code(), ErrorCode::NotFound);
+    EXPECT_THAT(error.what(), HasSubstr("no kernel 'g'; it has: f"));
+  }
+}
+
+} // namespace
