@@ -35,7 +35,9 @@ using namespace girih;
 using namespace girih::target;
 
 /// InstCombine's later rounds exist to verify that nothing is left to do.
-static llvm::InstCombineOptions oneRound() { return llvm::InstCombineOptions().setMaxIterations(1); }
+static llvm::InstCombineOptions oneRound() {
+  return llvm::InstCombineOptions().setMaxIterations(1);
+}
 
 static bool isKernel(const llvm::Function &function) {
   return function.getCallingConv() == llvm::CallingConv::PTX_Kernel;
@@ -71,7 +73,8 @@ static void buildPipeline(llvm::PassBuilder &builder, llvm::ModulePassManager &p
   function.addPass(llvm::SCCPPass());
   function.addPass(llvm::InstCombinePass(oneRound()));
   function.addPass(llvm::ADCEPass());
-  function.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().convertSwitchRangeToICmp(true)));
+  function.addPass(
+      llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().convertSwitchRangeToICmp(true)));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(function)));
   passes.addPass(llvm::GlobalDCEPass());
 }
