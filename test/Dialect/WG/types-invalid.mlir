@@ -26,8 +26,13 @@ func.func private @f(tensor<1x8xf32, #wg.layout<{lane: [[0,1],[0,2]]}>>)
 
 // -----
 
-// expected-error @+1 {{expected a buffer of two dimensions of at least one element}}
+// expected-error @+1 {{expected a buffer of two dimensions of 1 to 1048576 elements}}
 func.func private @f(!wg.buffer<4x4x4xbf16>)
+
+// -----
+
+// expected-error @+1 {{expected a buffer of two dimensions of 1 to 1048576 elements}}
+func.func private @f(!wg.buffer<4294967296x4294967296xbf16>)
 
 // -----
 

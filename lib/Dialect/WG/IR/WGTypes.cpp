@@ -122,8 +122,12 @@ void BufferType::print(AsmPrinter &printer) const {
 
 LogicalResult BufferType::verify(EmitError emitError, ArrayRef<int64_t> shape, Type elementType,
                                  ArrayRef<int64_t> order, int64_t swizzle) {
-  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1)
-    return emitError() << "expected a buffer of two dimensions of at least one element";
+  // More than shared memory holds, and little enough for the products of extents below.
+  constexpr int64_t maxExtent = 1 << 20;
+  if (shape.size() != 2 ||
+      llvm::any_of(shape, [](int64_t extent) { return extent < 1 || extent > maxExtent; }))
+    return emitError() << "expected a buffer of two dimensions of 1 to " << maxExtent
+                       << " elements";
   if (failed(verifyElementType(emitError, elementType)) ||
       failed(verifyOrder(emitError, order, 2)) || failed(verifySwizzle(emitError, swizzle)))
     return failure();
