@@ -55,6 +55,10 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
     return failure();
   ConversionState state(*features);
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
+    if (!kernel.isKernel())
+      return kernel.emitOpError("is no kernel; expected device functions to be inlined, since a "
+                                "call between the start of "
+                                "a wgmma and its wait serialises both");
     if (failed(state.roles.prepare(kernel)))
       return failure();
     prefetchTensorMaps(kernel, state.roles);

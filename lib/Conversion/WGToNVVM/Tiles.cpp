@@ -6,6 +6,8 @@
 #include "girih/Conversion/WGToNVVM/Registers.h"
 #include "girih/Layout/Algebra.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 
 namespace girih::wg {
@@ -70,6 +72,20 @@ struct ConstantPattern : StatePattern<arith::ConstantOp> {
     int64_t count = getLayout(type).getElementsPerThread();
     rewriter.replaceOp(
         op, packElements(rewriter, loc, SmallVector<Value>(count, element), type.getElementType()));
+    return success();
+  }
+};
+
+/// A scalar in every element.
+struct SplatPattern : OpConversionPattern<tensor::SplatOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tensor::SplatOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType type = op.getType();
+    if (!isTile(type))
+      return rewriter.notifyMatchFailure(op, "no tile");
+    SmallVector<Value> elements(getLayout(type).getElementsPerThread(), adaptor.getInput());
+    rewriter.replaceOp(op, packElements(rewriter, op.getLoc(), elements, type.getElementType()));
     return success();
   }
 };
@@ -156,7 +172,7 @@ void populateTilePatterns(const TypeConverter &converter, RewritePatternSet &pat
                           const ConversionState &state) {
   patterns.add<SlicePattern, ConstantPattern>(converter, patterns.getContext(), state);
   patterns.add<TruncatePattern>(converter, patterns.getContext(), state);
-  patterns.add<ElementwisePattern>(converter, patterns.getContext());
+  patterns.add<SplatPattern, ElementwisePattern>(converter, patterns.getContext());
 }
 
 } // namespace girih::wg

@@ -88,3 +88,12 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // expected-error @below {{is no kernel; expected device functions to be inlined, since a call between the start of a wgmma and its wait serialises both}}
+  gpu.func @helper() {
+    gpu.return
+  }
+}

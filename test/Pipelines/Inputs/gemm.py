@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the warp-specialised GEMM at the wg level, as the front end emits it, for the pipeline's tests.
 
-    gemm.py 128x256 kn bf16 persistent
+gemm.py 128x256 kn bf16 persistent
 """
 
 import argparse
@@ -11,9 +11,7 @@ def layout(cols: int, warpgroups: int) -> str:
     """The accumulator of wgmma: 64 rows for each warpgroup (PTX ISA 9.0, 9.7.15.5.1.1, figure of D)."""
     repeats = [f"register: [0,8] x {cols // 8}"] if cols > 8 else []
     repeats += [f"warpgroup: [64,0] x {warpgroups}"] if warpgroups > 1 else []
-    atom = (
-        "{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}"
-    )
+    atom = "{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}"
     return f"#wg.layout<{atom} repeat {{{', '.join(repeats)}}}>"
 
 
@@ -36,9 +34,7 @@ def gemm(bm: int, bn: int, storage: str, out: str, persistent: bool, stages: str
 
     columns = [(c, min(chunk, bn - c)) for c in range(0, bn, chunk)]
     widths = sorted({width for _, width in columns}, reverse=True)
-    views = [
-        (f"%C{w}", f"!wg.view<{out}, box = [64, {w}], swizzle = 128>") for w in widths
-    ]
+    views = [(f"%C{w}", f"!wg.view<{out}, box = [64, {w}], swizzle = 128>") for w in widths]
     arguments = ", ".join(f"{name}: {kind}" for name, kind in views)
 
     lines = [f"#acc = {layout(bn, warpgroups)}"]
@@ -64,8 +60,12 @@ def gemm(bm: int, bn: int, storage: str, out: str, persistent: bool, stages: str
     %ctas = arith.index_cast %gx : index to i32""")
     head, tail = [], []
     if not persistent:
-        head = ["    %m = arith.divsi %bid, %tn : i32", "    %n = arith.remsi %bid, %tn : i32",
-                "    %row = arith.muli %m, %bm : i32", "    %col = arith.muli %n, %bn : i32"]
+        head = [
+            "    %m = arith.divsi %bid, %tn : i32",
+            "    %n = arith.remsi %bid, %tn : i32",
+            "    %row = arith.muli %m, %bm : i32",
+            "    %col = arith.muli %n, %bn : i32",
+        ]
         lines += head
 
     def tile_loop(carried: list[tuple[str, str, str]], types: str) -> list[str]:
@@ -73,13 +73,20 @@ def gemm(bm: int, bn: int, storage: str, out: str, persistent: bool, stages: str
         if not persistent:
             return []
         inits = ", ".join(f"{name} = {init}" for name, init, _ in carried)
-        return [f"        %end:{len(carried)} = scf.for %t = %bid to %tiles step %ctas iter_args({inits}) -> ({types}) : i32 {{",
-                "        %m = arith.divsi %t, %tn : i32", "        %n = arith.remsi %t, %tn : i32",
-                "        %row = arith.muli %m, %bm : i32", "        %col = arith.muli %n, %bn : i32"]
+        return [
+            f"        %end:{len(carried)} = scf.for %t = %bid to %tiles step %ctas iter_args({inits}) -> ({types}) : i32 {{",
+            "        %m = arith.divsi %t, %tn : i32",
+            "        %n = arith.remsi %t, %tn : i32",
+            "        %row = arith.muli %m, %bm : i32",
+            "        %col = arith.muli %n, %bn : i32",
+        ]
 
     p = "%p" if persistent else "%p0"
-    lines += ["    wg.specialize {", f"      wg.role @load warps(1) registers({loader}) {{",
-              f"        %p0 = wg.cursor producer %ring : {ring}"]
+    lines += [
+        "    wg.specialize {",
+        f"      wg.role @load warps(1) registers({loader}) {{",
+        f"        %p0 = wg.cursor producer %ring : {ring}",
+    ]
     lines += tile_loop([("%p", "%p0", "%p1")], "!wg.cursor")
     lines.append(f"""        %p1 = wg.fill %ring[{p}] count(%nk) as (%k, %sa, %sb) : {ring} {{
           %kk = arith.muli %k, %c64 : i32
@@ -89,22 +96,27 @@ def gemm(bm: int, bn: int, storage: str, out: str, persistent: bool, stages: str
     if persistent:
         lines += ["        scf.yield %p1 : !wg.cursor", "        }"]
     q, o = ("%q", "%o") if persistent else ("%q0", "%o0")
-    lines += ["      }", f"      wg.role @multiply warpgroups({warpgroups}) registers({worker}) {{",
-              f"        %q0 = wg.cursor consumer %ring : {ring}",
-              f"        %o0 = wg.cursor producer %out : {outbox}"]
+    lines += [
+        "      }",
+        f"      wg.role @multiply warpgroups({warpgroups}) registers({worker}) {{",
+        f"        %q0 = wg.cursor consumer %ring : {ring}",
+        f"        %o0 = wg.cursor producer %out : {outbox}",
+    ]
     lines += tile_loop([("%q", "%q0", ""), ("%o", "%o0", "")], "!wg.cursor, !wg.cursor")
     lines.append(f"""        %acc0 = wg.acc : {pending}
         %q1, %acc1, %w1 = wg.drain %ring[{q}] count(%nk) lag(1) as (%k, %sa, %sb) iter_args(%acc = %acc0, %w = %false) -> ({pending}, i1) : {ring} {{
           %d = wg.mma %sa, %sb, %acc accumulate(%w) : {a_buffer}, {b_buffer}, {pending}
           wg.yield %d, %true : {pending}, i1
         }}
-        %t{'ile'} = wg.wait %acc1 in_flight(0) written(%w1) : {pending} -> tensor<{bm}x{bn}xf32, #acc>""")
+        %t{"ile"} = wg.wait %acc1 in_flight(0) written(%w1) : {pending} -> tensor<{bm}x{bn}xf32, #acc>""")
     cursor = o
     for i, (c, width) in enumerate(columns):
         part = f"tensor<{bm}x{width}xf32, #acc{width}>"
         target = f"!wg.buffer<{bm}x{width}x{out}, swizzle = 128>"
         name, view = next(v for v in views if v[0] == f"%C{width}")
-        lines.append(f"        %ch{i} = wg.slice %tile[0, {c}] : tensor<{bm}x{bn}xf32, #acc> -> {part}")
+        lines.append(
+            f"        %ch{i} = wg.slice %tile[0, {c}] : tensor<{bm}x{bn}xf32, #acc> -> {part}"
+        )
         value, kind = f"%ch{i}", part
         if out == "bf16":
             kind = f"tensor<{bm}x{width}xbf16, #acc{width}>"

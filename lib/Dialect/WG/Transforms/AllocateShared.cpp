@@ -52,7 +52,10 @@ LogicalResult allocateShared(gpu::GPUFuncOp kernel, int64_t sharedBytes) {
   if (end <= sharedBytes)
     return success();
 
-  InFlightDiagnostic error = kernel.emitError("kernel '")
+  // At the largest allocation: that is where there is most to reduce.
+  Allocation &largest = *llvm::max_element(
+      allocations, [](const Allocation &a, const Allocation &b) { return a.bytes < b.bytes; });
+  InFlightDiagnostic error = emitError(largest.op->getLoc(), "kernel '")
                              << kernel.getName() << "' needs " << end
                              << " bytes of shared memory, and a CTA has " << sharedBytes << " ("
                              << end - sharedBytes << " too many); reduce the tile";

@@ -4,6 +4,8 @@
 #include "girih/Dialect/WG/Transforms/Passes.h"
 #include "girih/Dialect/WG/Transforms/Transforms.h"
 
+#include "mlir/IR/Verifier.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -59,6 +61,12 @@ struct ChooseStages : impl::ChooseStagesBase<ChooseStages> {
       return signalPassFailure();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       chooseStages(kernel, features->sharedBytesPerBlock());
+    // Whether a drain's lag leaves a slot to fill can be told only now; the op itself knows the
+    // rule.
+    getOperation()->walk([&](DrainOp drain) {
+      if (failed(verify(drain)))
+        signalPassFailure();
+    });
   }
 };
 } // namespace

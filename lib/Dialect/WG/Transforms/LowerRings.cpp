@@ -46,6 +46,10 @@ struct Lowering {
   RoleValues &valuesOf(Operation *op) { return roles.find(roleOf(op))->second; }
 };
 
+/// Threads that meet at the named barrier of a warpgroup: fewer than 128 where the role has idle
+/// warps.
+uint32_t groupThreads(RoleOp role) { return std::min<uint32_t>(role.getWarps(), 4) * 32; }
+
 struct Cursor {
   Value index, parity;
 };
@@ -188,7 +192,8 @@ struct StoreAcquirePattern : RingPattern<StoreAcquireOp> {
     // Only the thread that stores knows its groups; the others of the warpgroup learn it from the
     // barrier.
     BulkWaitOp::create(rewriter, loc, /*read=*/true, static_cast<uint32_t>(ring.stages - 1));
-    NamedBarrierSyncOp::create(rewriter, loc, lowering.valuesOf(op).barrier, 128);
+    NamedBarrierSyncOp::create(rewriter, loc, lowering.valuesOf(op).barrier,
+                               groupThreads(roleOf(op)));
     rewriter.replaceOp(op, slotsOf(rewriter, loc, ring, unpackCursor(adaptor.getCursor()).index));
     return success();
   }
@@ -204,6 +209,17 @@ struct StoreCommitPattern : RingPattern<StoreCommitOp> {
     return success();
   }
 };
+
+/// Ops that make a warpgroup meet need roles whose warpgroups are all alike.
+LogicalResult checkGroups(Operation *op) {
+  RoleOp role = roleOf(op);
+  if (!role || role.getWarps() <= 4 || role.getWarps() % 4 == 0)
+    return success();
+  return op->emitError("writes shared memory in role '")
+         << role.getRoleName() << "' of " << role.getWarps()
+         << " warps, whose last warpgroup has fewer than the others; expected warpgroups(n), or at "
+            "most 4 warps";
+}
 
 /// Every ring of the kernel has users that make a protocol.
 LogicalResult checkRing(RingOp ring, const RingProtocol &protocol) {
@@ -291,7 +307,8 @@ LogicalResult insertProxyFences(Block &block, Lowering &lowering, Dirty &dirty) 
       OpBuilder builder(&op);
       FenceProxyAsyncOp::create(builder, op.getLoc());
       // All writers have fenced before the thread that starts the asynchronous read goes on.
-      NamedBarrierSyncOp::create(builder, op.getLoc(), lowering.valuesOf(&op).barrier, 128);
+      NamedBarrierSyncOp::create(builder, op.getLoc(), lowering.valuesOf(&op).barrier,
+                                 groupThreads(roleOf(&op)));
       dirty.clear();
     }
     if (isa<FenceProxyAsyncOp>(op))
@@ -343,6 +360,11 @@ LogicalResult lowerRings(gpu::GPUFuncOp kernel) {
   if (rings.empty() && storeRings.empty() && !fences)
     return success();
 
+  WalkResult grouped = kernel.walk([](Operation *op) {
+    return isa<LocalStoreOp>(op) ? WalkResult(checkGroups(op)) : WalkResult::advance();
+  });
+  if (grouped.wasInterrupted())
+    return failure();
   kernel.walk([&](RoleOp role) { lowering.roles[role] = roleValues(builder, role); });
 
   // Allocations stand where the rings stood; the barriers are set up after the last of them.
@@ -410,6 +432,19 @@ LogicalResult lowerRings(gpu::GPUFuncOp kernel) {
     if (arrives)
       publish->setAttr("arrives", builder.getUnitAttr());
   }
+
+  // One lane arrives for its warp. What the other lanes have read by themselves comes before that
+  // only if they meet.
+  kernel.walk([&](FreeOp free) {
+    RoleOp role = roleOf(free);
+    bool reads = false;
+    role.walk([&](LocalLoadOp load) { reads |= originOf(load.getBuffer()) == free.getRing(); });
+    if (!reads)
+      return;
+    builder.setInsertionPoint(free);
+    NamedBarrierSyncOp::create(builder, free.getLoc(), lowering.valuesOf(free).barrier,
+                               groupThreads(role));
+  });
 
   // Asynchronous reads of generic writes; and stores must have been read before the role, and with
   // it the CTA, ends.

@@ -94,3 +94,21 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 8, warpgroup: [64,0] x 2}>
+!slot = !wg.buffer<128x64xbf16, swizzle = 128>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @uneven() kernel {
+    %b = wg.alloc_buffer : !slot
+    wg.specialize {
+      wg.role @write warps(6) {
+        %t = arith.constant dense<1.0> : tensor<128x64xbf16, #acc>
+        // expected-error @below {{writes shared memory in role 'write' of 6 warps, whose last warpgroup has fewer than the others; expected warpgroups(n), or at most 4 warps}}
+        wg.local_store %t to %b : tensor<128x64xbf16, #acc>, !slot
+      }
+    }
+    gpu.return
+  }
+}

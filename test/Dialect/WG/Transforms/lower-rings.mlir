@@ -137,3 +137,44 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+#frag = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 8}>
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+
+// Readers that read by themselves meet before one lane of each warp arrives. Cursors go through branches, too.
+// CHECK-LABEL: gpu.func @generic_reader
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @generic_reader(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %i: i32, %some: i1) kernel {
+    %ring = wg.ring {stages = 2 : i32} : !wg.ring<[!a]>
+    wg.specialize {
+      wg.role @load warps(1) {
+        %p = wg.cursor producer %ring : !wg.ring<[!a]>
+        // CHECK: scf.if %{{.*}} -> (i32, i32) {
+        // CHECK: } else {
+        // CHECK-NEXT: scf.yield %c0{{.*}}, %c1{{.*}} : i32, i32
+        %q = scf.if %some -> (!wg.cursor) {
+          %s = wg.acquire %ring[%p] : !wg.ring<[!a]>
+          wg.tma_load %A[%i, %i] to %s : !wg.view<bf16, box = [64, 64], swizzle = 128>, !a
+          wg.publish %ring[%p] : !wg.ring<[!a]>
+          %n = wg.advance %ring[%p] : !wg.ring<[!a]>
+          scf.yield %n : !wg.cursor
+        } else {
+          scf.yield %p : !wg.cursor
+        }
+      }
+      wg.role @read warpgroups(1) {
+        // CHECK: wg.role @read
+        // CHECK: wg.local_load
+        // CHECK: wg.named_barrier_sync %{{.*}} threads(128)
+        // CHECK: wg.barrier_arrive
+        %q = wg.cursor consumer %ring : !wg.ring<[!a]>
+        %s = wg.get %ring[%q] : !wg.ring<[!a]>
+        %t = wg.local_load %s : !a -> tensor<64x64xbf16, #frag>
+        wg.free %ring[%q] : !wg.ring<[!a]>
+      }
+    }
+    gpu.return
+  }
+}

@@ -14,8 +14,11 @@ def CheckProtocol : Pass<"wg-check-protocol", "::mlir::gpu::GPUModuleOp"> {
 
     - a slot freed while a wgmma that reads it may still run: no `wg.wait` between the two retires it;
     - a ring that is waited for and never filled, or filled and never drained: the kernel would hang;
-    - a slot of a ring used after it was freed, or of a store ring written again after its store was issued;
-    - register budgets of roles, idle warps included, that add up to more than the launch allots.
+    - a slot of a ring used after it was freed, or freed twice;
+    - a slot of a store ring written again after its store was issued, or acquired again without an advance.
+
+    It runs a role on paper: cursors are numbers, loops run a few steps, what is in flight is a list. (That budgets of
+    registers add up, and that nobody reads a pending tile, the verifiers have seen.)
 
     ```mlir
     %s:2 = wg.get %ring[%q] : ...
@@ -112,6 +115,7 @@ def LowerRings : Pass<"wg-lower-rings", "::mlir::gpu::GPUModuleOp"> {
     | TMA | any | nothing: the copy completes the phase itself | nothing |
     | generic | generic | nothing: the arrival releases | nothing |
     | generic | wgmma, TMA store | `fence.proxy.async` by every writer | nothing |
+    | any | generic | | the warpgroup meets: one lane arrives for its warp |
 
     A generic read followed by a TMA write into the freed slot carries no fence: the arrival orders them, as every
     production kernel assumes.
@@ -160,14 +164,14 @@ def LowerRoles : Pass<"wg-lower-roles", "::mlir::gpu::GPUModuleOp"> {
     %group = arith.shrui %warp, %c2
     %0 = arith.cmpi ult, %group, %c1
     scf.if %0 {
-      wg.set_registers 40             // every warp of the warpgroup, the idle ones too
+      wg.set_registers decrease 40    // every warp of the warpgroup, the idle ones too
       %first = arith.cmpi eq, %warp, %c0
       scf.if %first {
         %e = wg.elect                 // one lane issues for the whole role
         scf.if %e { ... }
       }
     } else {
-      wg.set_registers 232
+      wg.set_registers increase 232
       ...
     }
     ```
