@@ -16,7 +16,7 @@ from gemm_support import (
     run,
     tiles_of,
 )
-from girih import wg
+from girih import emulator, wg
 from girih.runtime import device
 
 SEEDS = range(10)
@@ -153,6 +153,50 @@ def test_pitches_that_tma_cannot_take(shape, text):
     with pytest.raises(gr.LaunchError) as info:
         run(Variant(128, 256, 64, "kn"), gr.f32, False, normal((m, k), 1), normal((k, n), 2), 0)
     assert text in str(info.value)
+
+
+@gr.kernel
+def matmul_scaled(
+    a: gr.In["M,K"], b: gr.In["K,N"], c: gr.InOut["M,N"], alpha: gr.f32, rows: gr.i32,
+):  # fmt: skip
+    """c = 0.5 * alpha * (a @ b) + rows, by one warpgroup, with the ring's raw operations."""
+    A, B, C = a.tiles(64, 64), b.tiles(64, 64), c.tiles(64, 64)
+    work = gr.tiles(C)
+    ring = wg.ring(2, a=wg.smem(A), b=wg.smem(B))
+    out = wg.outbox(1, wg.smem((64, 32), c.dtype))
+
+    @wg.role(warps=1, registers=40)
+    def load():
+        for m, n in work:
+            for k, s in ring.fill(A.count[1]):
+                wg.tma(A[m, k], s.a)
+                wg.tma(B[k, n], s.b)
+
+    @wg.role(warpgroups=1, registers=232)
+    def multiply():
+        for m, n in work:
+            acc = wg.acc(C)
+            for _ in gr.range(A.count[1]):
+                s = ring.get()
+                acc = wg.mma(s.a, s.b, acc)
+                wg.wait(acc)
+                ring.free(s)
+            done = wg.wait(acc) * 0.5 * alpha + rows
+            for t in done.chunks(64, 32):
+                with out.slot() as o:
+                    o.write(t)
+                    wg.tma_store(o, C[m, n].at(t))
+
+
+@pytest.mark.parametrize("shape", [(64, 64, 64), (130, 72, 328)])
+def test_arithmetic_on_tiles_and_raw_ring_operations(shape):
+    m, n, k = shape
+    a, b = integers((m, k), 7), integers((k, n), 8)
+    c = gr.zeros((m, n), gr.f32)
+    for seed in SEEDS:
+        with emulator.options(seed=seed):
+            matmul_scaled(gr.asarray(a, gr.bf16), gr.asarray(b, gr.bf16), c, 4.0, 3)
+        np.testing.assert_array_equal(c.numpy(), 2.0 * (a.astype(np.float64) @ b) + 3.0)
 
 
 def test_dimensions_that_disagree_at_the_call():

@@ -159,6 +159,28 @@ def test_reading_a_pending_tile():
     )
 
 
+def test_a_tile_that_was_waited_for_under_another_name_is_finished():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(64, 256), c.tiles(128, 256)
+        gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warpgroups=2)
+        def multiply():
+            acc = wg.acc(C)
+            s = ring.get()
+            acc = wg.mma(s.a, s.b, acc)
+            done = wg.wait(acc)
+            ring.free(s)
+            done.to(gr.bf16)
+            acc.to(gr.bf16)
+
+    error = error_of(kernel)
+    assert error.place.line == line_of(kernel, "acc.to(gr.bf16)")[0]
+    assert error.help == "use what wg.wait returned"
+
+
 def test_a_pending_tile_thrown_away():
     @gr.kernel
     def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
@@ -244,7 +266,8 @@ def test_a_buffer_that_exceeds_227_kilobytes():
     error = error_of(kernel)
     assert error.place.line == line_of(kernel, "wg.ring(5")[0]
     assert "232448" in error.message  # 227 KiB, what a CTA may have
-    assert "245760" in error.message  # 5 slots of 48 KiB
+    assert "81920 bytes (5 slots of 16384)" in error.message
+    assert "163840 bytes (5 slots of 32768)" in error.message
 
 
 def test_roles_that_ask_for_too_many_registers():
@@ -272,6 +295,32 @@ def test_roles_that_ask_for_too_many_registers():
     # (48 + 2 * 240) * 128 threads against 168 * 384 at the launch.
     assert "67584" in error.message
     assert "64512" in error.message
+
+
+def test_a_lag_that_leaves_no_slot_to_fill():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A, B, C = a.tiles(128, 64), b.tiles(64, 256), c.tiles(128, 256)
+        work = gr.tiles(C)
+        ring = wg.ring(a=wg.smem(A), b=wg.smem(B))
+
+        @wg.role(warps=1, registers=40)
+        def load():
+            for m, n in work:
+                for k, s in ring.fill(A.count[1]):
+                    wg.tma(A[m, k], s.a)
+                    wg.tma(B[k, n], s.b)
+
+        @wg.role(warpgroups=2, registers=232)
+        def multiply():
+            for m, n in work:
+                acc = wg.acc(C)
+                for k, s in ring.drain(A.count[1], lag=4):
+                    acc = wg.mma(s.a, s.b, acc)
+
+    error = error_of(kernel)
+    assert error.place.line == line_of(kernel, "lag=4")[0]
+    assert "has lag 4 on a ring of 4 stages: expected less" in error.message
 
 
 def test_a_changing_type_in_a_loop():

@@ -12,6 +12,8 @@ from girih.errors import CompileError, Place
 from girih.lang.source import Source
 
 ARCH = "sm_90a"
+# What a compilation spends its time on, in the order in which it happens.
+STEPS = ("parse", "passes", "llvm", "ptxas", "total")
 
 
 def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
@@ -34,7 +36,8 @@ def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
         [(source.name, source.file, source.first_line) for source in sources.values()],
     )
     program.resources = reply["resources"]
-    program.timings_ms = reply["timings_ms"]
+    times = reply["timings_ms"]
+    program.timings_ms = {step: times[step] for step in STEPS}
     return program
 
 

@@ -53,7 +53,8 @@ class Kernel(Entry):
     def _compile(self, *args: Any, **kwargs: Any) -> Any:
         """Compiles for a call with these arguments, without launching; returns the program.
 
-        Its ``info`` holds registers, spills, shared memory, messages of ptxas and the times of each step.
+        Its ``resources`` hold registers, spills, shared memory and messages of ptxas, its ``timings_ms``
+        the time of each step.
         Raises CompileError.
         """
         signature, _ = self._bind(args, kwargs)

@@ -275,7 +275,9 @@ class RingLoop(Value):
         return [name for name, value in names.items() if isinstance(value, Tile) and value.pending]
 
     def _check_new_pending(self, cx: Context, names: dict[str, Any], outer: set[str]) -> None:
-        lost = [name for name in self._pending(names) if name not in outer]
+        lost = [
+            name for name in self._pending(names) if name not in outer and names[name].unfinished
+        ]
         if lost:
             cx.fail(
                 f"'{lost[0]}' is still pending at the end of the iteration and not carried to the next",
@@ -291,10 +293,18 @@ def wait(cx: Context, tile: Tile) -> Tile:
             expected="at least one wg.mma before it is read",
             found="a fresh accumulator of wg.acc",
         )
+    # The names of the pending tile go on with registers that the wait has returned: those that it
+    # took may be copied while they are being written.
+    op = f"wg.wait {tile.name} in_flight(0) : {tile.mlir_type} -> {tile.mlir_type}"
+    waited = Tile(cx.builder.op(op), tile.shape_, tile.dtype_, tile.layout, pending=True)
+    waited.written, waited.waited = tile.written, True
+    for name, value in cx.visitor.names.items():
+        if value is tile:
+            cx.visitor.names[name] = waited
     result = Tile("", tile.shape_, tile.dtype_, tile.layout)
     written = f" written({tile.written})" if isinstance(tile.written, str) else ""
     result.name = cx.builder.op(
-        f"wg.wait {tile.name} in_flight(0){written} : {tile.mlir_type} -> {result.tensor_type}"
+        f"wg.wait {waited.name} in_flight(0){written} : {tile.mlir_type} -> {result.tensor_type}"
     )
     return result
 

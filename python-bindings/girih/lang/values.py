@@ -101,6 +101,7 @@ class Tile(Value):
         self.layout = layout
         self.pending = pending
         self.written = written
+        self.waited = False
 
     @property
     def tensor_type(self) -> str:
@@ -132,6 +133,11 @@ class Tile(Value):
             names[0], self.shape_, self.dtype_, self.layout, pending=self.pending, written=written
         )
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether wgmmas write it that nobody has waited for."""
+        return self.pending and self.written is not False and not self.waited
+
     def ready(self, cx: Context) -> Tile:
         """This tile, or an error where it is pending."""
         if self.pending:
@@ -139,7 +145,9 @@ class Tile(Value):
                 "this tile is pending: a wgmma may still be writing it",
                 expected="a tile that was waited for",
                 found=self.describe(),
-                help="call wg.wait(tile) first, or use it after the drain loop that accumulates it",
+                help="use what wg.wait returned"
+                if self.waited
+                else "call wg.wait(tile) first, or use it after the drain loop that accumulates it",
             )
         return self
 

@@ -332,7 +332,7 @@ class Visitor:
             pending = [
                 name
                 for name, value in self.names.items()
-                if isinstance(value, Tile) and value.pending and value.written is not False
+                if isinstance(value, Tile) and value.unfinished
             ]
             if pending:
                 cx.fail(
@@ -386,6 +386,11 @@ class Visitor:
             value = self.evaluate(part.value if isinstance(part, ast.FormattedValue) else part)
             if isinstance(value, Value):
                 self.cx.fail("a text in a kernel is made of constants", found=value.describe())
+            if isinstance(part, ast.FormattedValue):
+                convert = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(part.conversion)
+                value = convert(value) if convert else value
+                spec = self.evaluate(part.format_spec) if part.format_spec else ""
+                value = self.constant_operation(format, value, spec)
             parts.append(str(value))
         return "".join(parts)
 

@@ -3,7 +3,7 @@
 !a = !wg.buffer<64x64xbf16, swizzle = 128>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @no_stages() kernel {
-    // expected-error @below {{ring r has no number of stages; run wg-choose-stages first}}
+    // expected-error @below {{r has no number of stages; run wg-choose-stages first}}
     %ring = wg.ring {name = "r"} : !wg.ring<[!a]>
     wg.specialize {
       wg.role @load warps(1) {
@@ -38,7 +38,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !a = !wg.buffer<64x64xbf16, swizzle = 128>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @two_fill() kernel {
-    // expected-error @below {{ring r is filled by 2 roles; expected one, which owns the order of the slots}}
+    // expected-error @below {{r is filled by 2 roles; expected one, which owns the order of the slots}}
     %ring = wg.ring {name = "r", stages = 2 : i32} : !wg.ring<[!a]>
     wg.specialize {
       wg.role @one warps(1) {
@@ -59,7 +59,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !a = !wg.buffer<64x64xbf16, swizzle = 128>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @nobody_drains() kernel {
-    // expected-error @below {{ring r is filled but no role drains it; expected a wg.drain or wg.free}}
+    // expected-error @below {{r is filled but no role drains it; expected a wg.drain or wg.free}}
     %ring = wg.ring {name = "r", stages = 2 : i32} : !wg.ring<[!a]>
     wg.specialize {
       wg.role @one warps(1) {

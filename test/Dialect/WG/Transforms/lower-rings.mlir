@@ -9,8 +9,8 @@
 // CHECK-LABEL: gpu.func @ring
 // CHECK: %[[A:.*]] = wg.alloc_buffer {count = 4 : i32, {{.*}}} : !wg.buffer<128x64xbf16, swizzle = 128>
 // CHECK: %[[B:.*]] = wg.alloc_buffer {count = 4 : i32, {{.*}}} : !wg.buffer<64x256xbf16, swizzle = 128>
-// CHECK: %[[FULL:.*]] = wg.alloc_barrier {name = "full barriers of ring r"} : !wg.barrier<4>
-// CHECK: %[[EMPTY:.*]] = wg.alloc_barrier {name = "empty barriers of ring r"} : !wg.barrier<4>
+// CHECK: %[[FULL:.*]] = wg.alloc_barrier {name = "r full barriers"} : !wg.barrier<4>
+// CHECK: %[[EMPTY:.*]] = wg.alloc_barrier {name = "r empty barriers"} : !wg.barrier<4>
 // CHECK: wg.barrier_init %[[FULL]] count(1)
 // CHECK: wg.barrier_init %[[EMPTY]] count(8)
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
