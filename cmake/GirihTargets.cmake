@@ -20,7 +20,9 @@ find_program(GIRIH_CCACHE ccache)
 if(GIRIH_CCACHE)
   # The environment makes precompiled headers cacheable (ccache manual, section "Precompiled headers").
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" ${GIRIH_CCACHE})
+      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+      # A second clone finds what the first one compiled.
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "CCACHE_NOHASHDIR=1" ${GIRIH_CCACHE})
 endif()
 
 add_library(girih_options INTERFACE)
