@@ -223,9 +223,7 @@ LogicalResult checkGroups(Operation *op) {
 
 /// Every ring of the kernel has users that make a protocol.
 LogicalResult checkRing(RingOp ring, const RingProtocol &protocol) {
-  auto refuse = [&](const Twine &what) {
-    return ring.emitError("ring ") << nameOf(ring) << " " << what;
-  };
+  auto refuse = [&](const Twine &what) { return ring.emitError() << nameOf(ring) << " " << what; };
   for (Operation *user : ring.getRing().getUsers()) {
     if (!roleOf(user))
       return user->emitError(
@@ -383,12 +381,12 @@ LogicalResult lowerRings(gpu::GPUFuncOp kernel) {
     for (auto [i, buffer] : llvm::enumerate(ring.getRing().getType().getBuffers()))
       lowered.buffers.push_back(
           AllocBufferOp::create(builder, loc, buffer, count, IntegerAttr(),
-                                builder.getStringAttr("buffer " + Twine(i) + " of ring " + name)));
+                                builder.getStringAttr(name + " buffer " + Twine(i))));
     auto barrier = BarrierType::get(kernel.getContext(), protocol.stages);
     lowered.full = AllocBarrierOp::create(builder, loc, barrier, IntegerAttr(),
-                                          builder.getStringAttr("full barriers of ring " + name));
+                                          builder.getStringAttr(name + " full barriers"));
     auto empty = AllocBarrierOp::create(builder, loc, barrier, IntegerAttr(),
-                                        builder.getStringAttr("empty barriers of ring " + name));
+                                        builder.getStringAttr(name + " empty barriers"));
     lowered.empty = empty;
     if (protocol.fullArrivals) {
       barriers.push_back({lowered.full, protocol.fullArrivals});
@@ -401,10 +399,10 @@ LogicalResult lowerRings(gpu::GPUFuncOp kernel) {
     builder.setInsertionPoint(ring);
     LoweredRing lowered;
     lowered.stages = ring.getStages();
-    lowered.buffers.push_back(AllocBufferOp::create(
-        builder, ring.getLoc(), ring.getRing().getType().getBuffer(),
-        builder.getI32IntegerAttr(static_cast<int32_t>(ring.getStages())), IntegerAttr(),
-        builder.getStringAttr("slots of store ring " + nameOf(ring))));
+    lowered.buffers.push_back(
+        AllocBufferOp::create(builder, ring.getLoc(), ring.getRing().getType().getBuffer(),
+                              builder.getI32IntegerAttr(static_cast<int32_t>(ring.getStages())),
+                              IntegerAttr(), builder.getStringAttr(nameOf(ring) + " slots")));
     lowering.rings[ring.getRing()] = lowered;
   }
   if (last) {

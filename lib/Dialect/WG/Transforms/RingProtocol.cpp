@@ -109,7 +109,11 @@ std::string placeOf(Location loc) {
 std::string nameOf(Operation *allocation) {
   if (auto name = allocation->getAttrOfType<StringAttr>("name"))
     return name.str();
-  return "the one at " + placeOf(allocation->getLoc());
+  StringRef kind = isa<RingOp>(allocation)          ? "ring"
+                   : isa<StoreRingOp>(allocation)   ? "store ring"
+                   : isa<AllocBufferOp>(allocation) ? "buffer"
+                                                    : "barriers";
+  return (kind + " at " + placeOf(allocation->getLoc())).str();
 }
 
 } // namespace girih::wg

@@ -61,7 +61,7 @@ int64_t firstWarpgroup(RoleOp role);
 /// eight). Barrier 0 is the CTA's, the ones between are the user's.
 inline constexpr int64_t kFirstWarpgroupBarrier = 8;
 
-/// What messages call a ring or an allocation: its `name`, else the file and line where it stands.
+/// What messages call a ring or an allocation: its `name`, else "ring at gemm.py:20:8".
 std::string nameOf(mlir::Operation *allocation);
 /// "gemm.py:20:8" for the innermost file location; "an unknown place" without one.
 std::string placeOf(mlir::Location loc);
