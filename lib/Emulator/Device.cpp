@@ -430,8 +430,11 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
       active.push_back(std::make_unique<Cluster>(launch, started++));
     ++result.stats.rounds;
     uint64_t before = 0, after = 0;
-    for (const auto &c : active)
+    std::vector<uint64_t> polls;
+    for (const auto &c : active) {
       before += c->progress;
+      polls.push_back(c->pollOps);
+    }
     workers.run(active.size(), [&](size_t i) { active[i]->runQuantum(kQuantum); });
     bool changed = false, stop = false;
     for (auto &c : active) {
@@ -446,6 +449,9 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
         collect(*c);
       break;
     }
+    // Who does not even ask is computing.
+    for (size_t i = 0; i < active.size(); ++i)
+      changed |= active[i]->pollOps == polls[i];
     size_t kept = 0;
     for (auto &c : active) {
       if (c->finished())

@@ -1,7 +1,8 @@
 // girih-emu: runs a kernel of a PTX file on the emulated device and prints what it finds.
 //
 //   girih-emu kernel.ptx --entry NAME --args spec.json [--seed S | --seeds N] [--threads T]
-//             [--no-checks] [--json]
+//             [--no-checks] [--json] [--adversary
+//             none|async-late|async-early|starve-one|producers-first|consumers-first]
 //
 // Exit status: 0 silent, 1 findings, 2 a mistake in the call, the PTX or the spec.
 //
@@ -21,7 +22,7 @@ using namespace girih::emu;
 namespace {
 
 struct Options {
-  std::string ptx, entry, args;
+  std::string ptx, entry, args, adversaryName;
   uint64_t seed = 0, seeds = 1;
   LaunchOptions launch;
   bool json = false;
@@ -33,6 +34,17 @@ uint64_t number(const std::string &option, const std::string &text) {
   if (text.empty() || *end)
     throw std::runtime_error(option + " needs a number, not '" + text + "'");
   return value;
+}
+
+Adversary adversary(const std::string &name) {
+  const char *names[] = {"none",       "async-late",      "async-early",
+                         "starve-one", "producers-first", "consumers-first"};
+  for (int i = 0; i < 6; ++i)
+    if (name == names[i])
+      return static_cast<Adversary>(i);
+  throw std::runtime_error(
+      "no adversary is named '" + name +
+      "' (none, async-late, async-early, starve-one, producers-first, consumers-first)");
 }
 
 Options parse(int argc, char **argv) {
@@ -54,6 +66,8 @@ Options parse(int argc, char **argv) {
       o.seeds = number(a, value());
     else if (a == "--threads")
       o.launch.threads = static_cast<unsigned>(number(a, value()));
+    else if (a == "--adversary")
+      o.launch.adversary = adversary(o.adversaryName = value());
     else if (a == "--no-checks")
       o.launch.checks = false;
     else if (a == "--json")
@@ -66,7 +80,7 @@ Options parse(int argc, char **argv) {
   if (o.ptx.empty() || o.args.empty())
     throw std::runtime_error(
         "usage: girih-emu kernel.ptx --entry NAME --args spec.json [--seed S] [--seeds N] "
-        "[--threads T] [--no-checks] [--json]");
+        "[--threads T] [--no-checks] [--json] [--adversary NAME]");
   return o;
 }
 
@@ -101,8 +115,9 @@ int run(const Options &o) {
           std::printf("%s\n", f.json().c_str());
       else
         std::printf("%s\n\n", result.render().c_str());
-      std::printf("replay: girih-emu %s --entry %s --args %s --seed %llu\n", o.ptx.c_str(),
-                  entry.c_str(), o.args.c_str(), static_cast<unsigned long long>(seed));
+      std::printf("replay: girih-emu %s --entry %s --args %s --seed %llu%s%s\n", o.ptx.c_str(),
+                  entry.c_str(), o.args.c_str(), static_cast<unsigned long long>(seed),
+                  o.adversaryName.empty() ? "" : " --adversary ", o.adversaryName.c_str());
       return 1;
     }
     if (seed + 1 == o.seed + o.seeds) {

@@ -440,6 +440,7 @@ template <typename T> Step atomic(Context &c, const Instr &in) {
       uint8_t *p = target->shared.data() + offset;
       std::memcpy(&old, p, sizeof(T));
       T result = combine<T>(in.sub, old, b, e);
+      c.cluster.progress += std::memcmp(&old, &result, sizeof(T)) != 0;
       std::memcpy(p, &result, sizeof(T));
     } else if (space == AddressSpace::Global) {
       if (!c.cluster.globalInBounds(a, sizeof(T)) &&
@@ -458,7 +459,6 @@ template <typename T> Step atomic(Context &c, const Instr &in) {
     if (in.d[0] != kNone)
       c.dst<T>(in.d[0])[lane] = old;
   }
-  ++c.cluster.progress;
   return Step::Yield;
 }
 void buildAtomic(Decoder &d, int variant) {
@@ -572,7 +572,7 @@ const Form forms[] = {
      buildAtomic, 0, true},
     {"red",
      "relaxed|release? " GIRIH_SCOPES " global|shared|shared::cta|shared::cluster? "
-                                      "add|min|max|inc|dec|and|or|xor b32|b64|u32|u64|s32|s64",
+     "add|min|max|inc|dec|and|or|xor b32|b64|u32|u64|s32|s64",
      buildAtomic, 1, true},
     {"red",
      "relaxed|release? " GIRIH_SCOPES

@@ -214,9 +214,12 @@ Warp *Cluster::pickWarp(bool &polling) {
   const uint32_t perCta = launch.warpsPerCta, count = perCta * launch.clusterSize;
   const Adversary adversary = launch.options.adversary;
   uint32_t start = random.below(count);
+  // Even an adversary lets everybody run some time: a program may rely on that.
+  const bool lenient = adversary != Adversary::None && random.below(16) == 0;
   Warp *fallback = nullptr, *starvedWarp = nullptr;
   for (uint32_t i = 0; i < count; ++i) {
-    uint32_t at = adversary == Adversary::ProducersFirst   ? i
+    uint32_t at = lenient                                  ? (start + i) % count
+                  : adversary == Adversary::ProducersFirst ? i
                   : adversary == Adversary::ConsumersFirst ? count - 1 - i
                                                            : (start + i) % count;
     Warp &warp = *ctas[at / perCta]->warps[at % perCta];
@@ -228,7 +231,7 @@ Warp *Cluster::pickWarp(bool &polling) {
       }
     if (!ready)
       continue;
-    if (adversary == Adversary::StarveOne && at == starved) {
+    if (adversary == Adversary::StarveOne && at == starved && !lenient) {
       starvedWarp = &warp;
       continue;
     }
@@ -410,6 +413,7 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
     }
     Fragment *now = findFragment(warp, id);
     if (step == Step::Yield) {
+      ++pollOps;
       if (now) {
         now->pc = pc + 1;
         if (now->pc == now->meetPc)
@@ -689,6 +693,7 @@ void Cluster::commit() {
       uint32_t guard = *reinterpret_cast<const uint32_t *>(warp.registers + in.guard);
       c.mask &= in.flags & kGuardNegated ? ~guard : guard;
     }
+    ++pollOps;
     hash(uint64_t(0xc3) << 56 ^ uint64_t(op.warp) << 32 ^ f->pc);
     in.exec(c, in);
     if (stopped)

@@ -277,6 +277,7 @@ public:
   Outcome outcome = Outcome::Completed;
   uint64_t progress = 0; ///< counts changes of memory, barrier and asynchronous state
   bool memoryChanged = false;
+  uint64_t pollOps = 0; ///< instructions that ask whether something has changed
 
   void hash(uint64_t event) {
     traceHash = (traceHash ^ event) * 0x100000001b3u + (traceHash >> 29);

@@ -140,10 +140,12 @@ const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOp
 std::string ModuleImage::source(const ptx::Location &location) const {
   if (location.line == 0 || location.file >= files.size())
     return {};
-  if (resolve)
+  if (resolve) {
+    std::lock_guard<std::mutex> lock(resolving);
     if (std::string text = resolve(files[location.file], location.line, location.column);
         !text.empty())
       return text;
+  }
   std::string text = files[location.file] + ":" + std::to_string(location.line);
   for (uint32_t site = location.inlinedAt; site != 0;) {
     const ptx::Location &outer = callSites[site - 1];

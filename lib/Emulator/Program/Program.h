@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -126,8 +127,10 @@ struct ModuleImage {
   std::map<std::string, AllocationInfo, std::less<>> variables;
   std::vector<std::unique_ptr<Kernel>> kernels;
 
-  /// The user's line or lines for a location; empty if unknown.
+  /// The user's line or lines for a location; empty if unknown. May be called from several threads;
+  /// the resolver is called from one at a time.
   std::string source(const ptx::Location &location) const;
+  mutable std::mutex resolving;
 };
 
 } // namespace girih::emu
