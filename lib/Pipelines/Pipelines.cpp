@@ -35,6 +35,9 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
 void registerPassesAndPipelines() {
   wg::registerWGPasses();
   wg::registerWGToNVVMPasses();
+  // Upstream's, of which the pipeline is made: a reproducer names them.
+  mlir::registerPass([] { return mlir::createSCFToControlFlowPass(); });
+  mlir::registerPass([] { return mlir::createReconcileUnrealizedCastsPass(); });
   mlir::PassPipelineRegistration<WGToNVVMOptions>(
       "girih-wg-to-nvvm", "Lower kernels from the wg phase to the nvvm phase",
       buildWGToNVVMPipeline);

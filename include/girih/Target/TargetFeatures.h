@@ -33,27 +33,9 @@ public:
   bool hasSetMaxRegisters() const { return number >= 90 && specific; }
   /// stmatrix (9.7.14.5.16: sm_90 and higher).
   bool hasStoreMatrix() const { return number >= 90; }
-  /// elect.sync (9.7.13.15: sm_90 and higher).
-  bool hasElect() const { return number >= 90; }
-
   /// Shared memory that one CTA may use, in bytes (CUDA C++ Programming Guide, table "Technical
   /// Specifications per Compute Capability": 227 KB for 9.0 and 10.0).
   int64_t sharedBytesPerBlock() const { return 227 * 1024; }
-  /// 32-bit registers of one SM, which one CTA may have for itself (the same table: 64 K).
-  int64_t registersPerBlock() const { return 64 * 1024; }
-  /// Registers are allotted to a warp in steps of this many per thread (the occupancy calculator's
-  /// unit: 256 registers a warp; setmaxnreg's operand is a multiple of 8 for the same
-  /// reason, 9.7.19.5).
-  int64_t registerUnit() const { return 8; }
-  /// Most registers of a thread, by encoding, and by setmaxnreg's rounding.
-  int64_t maxRegistersPerThread() const { return 255; }
-
-  /// Registers per thread that a launch of `threads` threads allots when one CTA fills the SM:
-  /// ptxas is told so by .reqntid with .minnctapersm 1. 168 for 384 threads, 128 for 512.
-  int64_t launchRegisters(int64_t threads) const {
-    int64_t perThread = registersPerBlock() / threads / registerUnit() * registerUnit();
-    return perThread < maxRegistersPerThread() ? perThread : maxRegistersPerThread();
-  }
 
 private:
   llvm::StringRef name;

@@ -24,6 +24,13 @@ LogicalResult checkMma(MmaOp op, const target::TargetFeatures &features) {
   return success();
 }
 
+LogicalResult checkTma(Operation *op, const target::TargetFeatures &features) {
+  if (features.hasTma())
+    return success();
+  return op->emitOpError("needs the tensor memory accelerator, which ")
+         << features.chip() << " does not have; expected sm_90 or higher";
+}
+
 /// Each warpgroup stores its own rows in whole boxes.
 LogicalResult checkStore(TmaStoreOp op, const RoleContext &role) {
   int64_t rows = op.getBuffer().getType().getShape()[0], groups = role.storingGroups();
@@ -68,6 +75,8 @@ LogicalResult checkConvertible(Operation *root, ConversionState &state) {
       state.accesses[{tile, buffer}] = *access;
   };
   root->walk([&](Operation *op) {
+    if (isa<TmaLoadOp, TmaStoreOp>(op))
+      note(checkTma(op, state.features));
     if (auto alloc = dyn_cast<AllocBufferOp>(op))
       note(checkOffset(op, alloc.getOffset()));
     else if (auto alloc = dyn_cast<AllocBarrierOp>(op))

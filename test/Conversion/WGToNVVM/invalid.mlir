@@ -97,3 +97,14 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @no_tma(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %i: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %b = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x64xbf16, swizzle = 128>
+    // expected-error @below {{needs the tensor memory accelerator, which sm_80 does not have; expected sm_90 or higher}}
+    wg.tma_store %b to %A[%i, %i] : !wg.buffer<64x64xbf16, swizzle = 128>, !wg.view<bf16, box = [64, 64], swizzle = 128>
+    gpu.return
+  }
+}
