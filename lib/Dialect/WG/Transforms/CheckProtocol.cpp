@@ -69,16 +69,23 @@ private:
     auto found = state.numbers.find(value);
     return found == state.numbers.end() ? std::nullopt : std::optional<int64_t>(found->second);
   }
-  /// Hands what is known of `from` to `to`.
-  void pass(Value from, Value to, State &state) {
-    if (std::optional<int64_t> known = number(from, state))
-      state.numbers[to] = *known;
-    else
-      state.numbers.erase(to);
-    if (auto slot = state.slots.find(from); slot != state.slots.end())
-      state.slots[to] = Slot(slot->second);
-    else
-      state.slots.erase(to);
+  /// Hands what is known of each value to its target, all at once: a target may be another one's
+  /// value.
+  void pass(ValueRange values, ValueRange targets, State &state) {
+    SmallVector<std::pair<std::optional<int64_t>, std::optional<Slot>>> known;
+    for (Value value : values) {
+      auto slot = state.slots.find(value);
+      known.push_back({number(value, state),
+                       slot == state.slots.end() ? std::nullopt : std::optional(slot->second)});
+    }
+    for (auto [target, what] : llvm::zip_equal(targets, known)) {
+      state.numbers.erase(target);
+      state.slots.erase(target);
+      if (what.first)
+        state.numbers[target] = *what.first;
+      if (what.second)
+        state.slots[target] = *what.second;
+    }
   }
 
   /// A slot as a ring's step, if the cursor's is known.
@@ -185,8 +192,7 @@ private:
     bool waits =
         llvm::any_of(yield.getValues(), [](Value v) { return isa<PendingType>(v.getType()); });
 
-    for (auto [init, argument] : llvm::zip_equal(drain.getInits(), drain.getIterArgs()))
-      pass(init, argument, state);
+    pass(drain.getInits(), drain.getIterArgs(), state);
     for (int64_t k = 0; k < steps; ++k) {
       state.numbers[drain.getStep()] = k;
       for (BlockArgument buffer : drain.getSlot())
@@ -197,8 +203,7 @@ private:
       runBlock(drain.getBody().front(), state);
       if (reported)
         return;
-      for (auto [value, argument] : llvm::zip_equal(yield.getValues(), drain.getIterArgs()))
-        pass(value, argument, state);
+      pass(yield.getValues(), drain.getIterArgs(), state);
       if (waits)
         waitFor(lag * groups, state);
       if (start && k >= lag)
@@ -212,8 +217,7 @@ private:
       freeSlot(drain, Slot(drain.getRing(), *start + k), lag, state);
     if (start)
       state.numbers[drain.getNext()] = *start + steps;
-    for (auto [argument, result] : llvm::zip_equal(drain.getIterArgs(), drain.getResults()))
-      pass(argument, result, state);
+    pass(drain.getIterArgs(), drain.getResults(), state);
   }
 
   void runLoop(scf::ForOp loop, State &state) {
@@ -223,8 +227,7 @@ private:
     int64_t steps = kSteps;
     if (low && high && by && *by > 0)
       steps = std::min(steps, std::max<int64_t>(0, (*high - *low + *by - 1) / *by));
-    for (auto [init, argument] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs()))
-      pass(init, argument, state);
+    pass(loop.getInitArgs(), loop.getRegionIterArgs(), state);
     for (int64_t k = 0; k < steps; ++k) {
       if (low && by)
         state.numbers[loop.getInductionVar()] = *low + k * *by;
@@ -233,27 +236,9 @@ private:
       runBlock(*loop.getBody(), state);
       if (reported)
         return;
-      handOver(loop.getYieldedValues(), loop.getRegionIterArgs(), state);
+      pass(loop.getYieldedValues(), loop.getRegionIterArgs(), state);
     }
-    for (auto [argument, result] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults()))
-      pass(argument, result, state);
-  }
-
-  /// All at once, since a yielded value may be another argument of the loop.
-  void handOver(ValueRange values, Block::BlockArgListType arguments, State &state) {
-    State before = state;
-    for (auto [value, argument] : llvm::zip_equal(values, arguments)) {
-      State scratch = before;
-      pass(value, argument, scratch);
-      if (auto found = scratch.numbers.find(argument); found != scratch.numbers.end())
-        state.numbers[argument] = found->second;
-      else
-        state.numbers.erase(argument);
-      if (auto found = scratch.slots.find(argument); found != scratch.slots.end())
-        state.slots[argument] = found->second;
-      else
-        state.slots.erase(argument);
-    }
+    pass(loop.getRegionIterArgs(), loop.getResults(), state);
   }
 
   void runBranch(scf::IfOp branch, State &state) {
@@ -262,10 +247,7 @@ private:
       if (!block)
         return;
       runBlock(*block, inside);
-      if (branch.getNumResults())
-        for (auto [value, result] :
-             llvm::zip_equal(block->getTerminator()->getOperands(), branch.getResults()))
-          pass(value, result, inside);
+      pass(block->getTerminator()->getOperands(), branch.getResults(), inside);
     };
     if (condition)
       return take(*condition ? branch.thenBlock() : branch.elseBlock(), state);
