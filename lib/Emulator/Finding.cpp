@@ -126,6 +126,7 @@ const std::vector<FindingKind> &findingKinds() {
       {"mbarrier-count", "an mbarrier is initialised with an impossible count"},
       {"mbarrier-overrun",
        "a phase of an mbarrier completes before anybody waited for the one before"},
+      {"mbarrier-overwritten", "the memory of an mbarrier is written by something else"},
       {"mbarrier-reinit", "an mbarrier is initialised again while in use"},
       {"mbarrier-uninitialised", "an mbarrier is used before its initialisation"},
       {"misaligned", "an address is not a multiple of the access size"},

@@ -159,7 +159,9 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
         return Step::Block;
       if (misaligned(c, lane, offset, total, "shared", "reads"))
         return Step::Block;
-      if (check)
+      if (in.sub & kOrdered)
+        c.cluster.atomicOrder(c, *target, lane, offset, total, false);
+      else if (check)
         runs.add(target, offset, total, lane);
       std::memcpy(piece, target->shared.data() + offset, total);
       break;
@@ -223,7 +225,9 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
         return Step::Block;
       if (misaligned(c, lane, offset, total, "shared", "writes"))
         return Step::Block;
-      if (check)
+      if (in.sub & kOrdered)
+        c.cluster.atomicOrder(c, *target, lane, offset, total, true);
+      else if (check)
         runs.add(target, offset, total, lane);
       std::memcpy(target->shared.data() + offset, piece, total);
       break;

@@ -165,11 +165,16 @@ Step Cluster::clusterWait(Context &c) {
 // pending arrivals in bits 0..19, expected arrivals in 20..39, transaction bytes in 40..62, the
 // phase's parity in 63.
 
+namespace {
+uint64_t mbarrierWord(const Mbarrier &b) {
+  return (static_cast<uint64_t>(b.pending) & 0xfffff) |
+         (static_cast<uint64_t>(b.expected) & 0xfffff) << 20 |
+         (static_cast<uint64_t>(b.tx) & 0x7fffff) << 40 | static_cast<uint64_t>(b.phase & 1) << 63;
+}
+} // namespace
+
 void Cluster::mbarrierStore(Cta &target, const Mbarrier &b) {
-  uint64_t word = (static_cast<uint64_t>(b.pending) & 0xfffff) |
-                  (static_cast<uint64_t>(b.expected) & 0xfffff) << 20 |
-                  (static_cast<uint64_t>(b.tx) & 0x7fffff) << 40 |
-                  static_cast<uint64_t>(b.phase & 1) << 63;
+  uint64_t word = mbarrierWord(b);
   std::memcpy(target.shared.data() + b.address, &word, 8);
 }
 
@@ -222,6 +227,18 @@ Mbarrier *Cluster::mbarrier(const Context &c, uint32_t lane, Cta &target, uint32
     return nullptr;
   }
   Mbarrier &b = found->second;
+  uint64_t word;
+  std::memcpy(&word, target.shared.data() + offset, 8);
+  if (word != mbarrierWord(b)) {
+    Site here = this->here(c, what, static_cast<int>(lane));
+    here.space = "shared";
+    here.address = offset;
+    here.bytes = 8;
+    report("mbarrier-overwritten", "the memory of an mbarrier was written by something else",
+           {here, site("initialised", b.initPc, target.rank, b.initWarp, -1)},
+           "does a buffer or a copy overlap the barrier?");
+    mbarrierStore(target, b);
+  }
   if (checking() && c.warp.order.seen.get(b.initAgent) < b.initClock) {
     Site here = this->here(c, what, static_cast<int>(lane));
     here.space = "shared";

@@ -175,12 +175,16 @@ void Cluster::asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Acc
     reportConflict(target, conflict, who, true);
   });
 }
-void Cluster::atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes) {
+void Cluster::atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
+                          bool writes) {
   if (!checking())
     return;
   Order &order = target.atomics[offset];
   c.warp.order.join(order);
-  sharedWrite(c, target, lane, offset, bytes);
+  if (writes)
+    sharedWrite(c, target, lane, offset, bytes);
+  else
+    sharedRead(c, target, lane, offset, bytes);
   tick(c.warp);
   order.join(c.warp.order);
 }

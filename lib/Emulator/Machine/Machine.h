@@ -305,8 +305,10 @@ public:
                     uint32_t &offset, const char *what);
   void sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
   void sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
-  /// An atomic on shared memory: ordered with the other atomics on the same address.
-  void atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
+  /// An atomic, or a volatile, relaxed, acquire or release access to shared memory: ordered with
+  /// the others on the same address.
+  void atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
+                   bool writes = true);
   /// For asynchronous agents.
   void asyncRead(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);
   void asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);

@@ -27,6 +27,15 @@ std::string barrier(int count) {
 }
 const std::string kWait = "W: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r5], 0; @!%p0 bra W;";
 
+/// A wgmma of 64x8x16 from shared memory with this descriptor for both operands, waited for.
+std::string wgmma(const std::string &descriptor, const std::string &change = "") {
+  return "mov.u64 %rd2, " + descriptor + ";" + change +
+         "wgmma.fence.sync.aligned; setp.ne.u32 %p1, %r0, %r0; "
+         "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f0, %f1, %f2, %f3},"
+         " %rd2, %rd2, %p1, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; "
+         "wgmma.wait_group.sync.aligned 0;";
+}
+
 struct Case {
   const char *name;
   /// Expected kind; empty: silence.
@@ -157,6 +166,42 @@ std::vector<Case> cases() {
            "setp.lt.u32 %p2, %r0, 32; @!%p2 bra E; setp.eq.u32 %p1, %r0, 7; @%p1 bra ONE;" + kWait +
            "bra E; ONE: mbarrier.arrive.shared::cta.b64 _, [%r5]; E: bar.sync 0;",
        shared64},
+      {"store onto an mbarrier", "mbarrier-overwritten",
+       barrier(1) + "@!%p9 st.shared.u32 [%r5], 7; @!%p9 mbarrier.arrive.shared::cta.b64 _, [%r5];",
+       shared64},
+      {"volatile flag in shared memory", "",
+       "mov.u32 %r5, buf; setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [%r5], 0; bar.sync 0; "
+       "setp.eq.u32 %p1, %r0, 32; @%p1 st.volatile.shared.u32 [%r5], 1; @!%p0 bra E; T: "
+       "ld.volatile.shared.u32 %r6, [%r5]; setp.eq.u32 %p2, %r6, 0; @%p2 bra T; E:",
+       shared64},
+      {"multicast to both CTAs",
+       "",
+       barrier(1) +
+           "add.u32 %r6, %r5, 1024; @!%p9 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5], 256; "
+           "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; mov.u32 %r7, "
+           "%cluster_ctarank; mov.u16 %rs1, 3; setp.ne.or.u32 %p8, %r7, 0, %p9; @!%p8 "
+           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+           "[%r6], [%rd0], 256, [%r5], %rs1;" +
+           kWait +
+           "ld.shared.u32 %r7, [%r6+252]; barrier.cluster.arrive.aligned; "
+           "barrier.cluster.wait.aligned;",
+       {.grid = 2, .block = 64, .cluster = 2, .module = kWord}},
+      {"multicast beyond the cluster", "multicast-mask",
+       barrier(1) + "add.u32 %r6, %r5, 1024; mov.u16 %rs1, 2; @!%p9 "
+                    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::"
+                    "cluster [%r6], [%rd0], 256, [%r5], %rs1;",
+       shared64},
+      {"wgmma of half a warpgroup", "wgmma-partial-warpgroup", wgmma("0x4000004000010040"),
+       shared64},
+      {"wgmma with a descriptor outside",
+       "wgmma-descriptor",
+       wgmma("0x4000004000013ff0"),
+       {.block = 128, .module = kWord}},
+      {"wgmma with different descriptors",
+       "wgmma-mismatch",
+       "mov.u64 %rd3, 0; cvt.u64.u32 %rd3, %r0; and.b64 %rd3, %rd3, 32; shr.u64 %rd3, %rd3, 4;" +
+           wgmma("0x4000004000010040", "add.s64 %rd2, %rd2, %rd3;"),
+       {.block = 128, .module = kWord}},
       {"trap", "trap", "setp.eq.u32 %p0, %r0, 3; @%p0 trap;", {}, "lane 3"},
       {"setmaxnreg beyond the pool",
        "setmaxnreg-pool",
