@@ -7,7 +7,6 @@
 #include "girih/Conversion/WGToNVVM/Registers.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -15,30 +14,9 @@ namespace girih::wg {
 
 namespace {
 
-/// What of the instruction's name and of its immediates depends on the element type (PTX
-/// ISA 9.0, 9.7.15.5.2).
-struct ElementForm {
-  StringRef types;     ///< of D, A and B
-  bool scales;         ///< has imm-scale-a and imm-scale-b
-  bool transposes;     ///< has imm-trans
-  int64_t elementBits; ///< 256 / elementBits is the instruction's K
-};
-
-ElementForm formOf(Type element) {
-  if (element.isBF16())
-    return {"f32.bf16.bf16", true, true, 16};
-  if (element.isF16())
-    return {"f32.f16.f16", true, true, 16};
-  if (element.isF32() || isa<FloatTF32Type>(element))
-    return {"f32.tf32.tf32", true, false, 32};
-  if (isa<Float8E4M3FNType>(element))
-    return {"f32.e4m3.e4m3", true, false, 8};
-  if (isa<Float8E5M2Type>(element))
-    return {"f32.e5m2.e5m2", true, false, 8};
-  if (element.isUnsignedInteger(8))
-    return {"s32.u8.u8", false, false, 8};
-  return {"s32.s8.s8", false, false, 8};
-}
+/// The types of D, A and B in the instruction's name (PTX ISA 9.0, 9.7.15.5.2; the verifier of
+/// wg.mma knows no other).
+StringRef typesOf(Type element) { return element.isBF16() ? "f32.bf16.bf16" : "f32.f16.f16"; }
 
 /// The 64-bit descriptor whose start address is `address` (in 16 bytes). Two 32-bit halves: the low
 /// one is an addition that ptxas does in a uniform register; the start address stays below 2^14, so
@@ -53,13 +31,12 @@ Value descriptor(OpBuilder &builder, Location loc, Value address, const MatrixOp
   return LLVM::OrOp::create(builder, loc, wide, constant);
 }
 
-/// Names of the `count` registers from `first` on, as PTX's vector operand.
+/// Registers as PTX's vector operand.
 std::string vectorOf(ArrayRef<std::string> names) { return "{" + llvm::join(names, ", ") + "}"; }
 
 } // namespace
 
 Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
-  ElementForm form = formOf(request.elementType);
   InlineAsm block;
 
   SmallVector<std::string> accumulators;
@@ -84,9 +61,8 @@ Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
   block.line("wgmma.fence.sync.aligned;");
 
   size_t perBlock = accumulators.size() / request.blocks;
-  std::string name = "wgmma.mma_async.sync.aligned.m64n" + llvm::utostr(request.n) + "k" +
-                     llvm::utostr(8 * kWgmmaKBytes / form.elementBits) + "." + form.types.str() +
-                     " ";
+  std::string name = "wgmma.mma_async.sync.aligned.m64n" + llvm::utostr(request.n) + "k16." +
+                     typesOf(request.elementType).str() + " ";
   for (int64_t m = 0; m < request.blocks; ++m) {
     std::string d = vectorOf(ArrayRef(accumulators).slice(m * perBlock, perBlock));
     for (int64_t k = 0; k < request.kSteps; ++k) {
@@ -106,13 +82,10 @@ Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
                       request.aOperand->rowOffset(64 * m) + request.aOperand->stepOffset(k), "a");
       std::string b = moved(bDescriptor, request.bOperand.stepOffset(k), "b");
       std::string text = name + d + ", " + a + ", " + b + ", " + (k == 0 ? first : "always");
-      if (form.scales)
-        text += ", 1, 1";
-      if (form.transposes) {
-        if (!request.aFragment)
-          text += request.aOperand->transposed ? ", 1" : ", 0";
-        text += request.bOperand.transposed ? ", 1" : ", 0";
-      }
+      text += ", 1, 1"; // imm-scale-a and -b: no negation
+      if (!request.aFragment)
+        text += request.aOperand->transposed ? ", 1" : ", 0";
+      text += request.bOperand.transposed ? ", 1" : ", 0";
       block.line(text + ";");
     }
   }

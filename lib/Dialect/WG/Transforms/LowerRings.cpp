@@ -56,9 +56,8 @@ struct Cursor {
 Cursor unpackCursor(ValueRange values) { return {values[0], values[1]}; }
 
 template <typename Op> struct RingPattern : OpConversionPattern<Op> {
-  RingPattern(const TypeConverter &converter, Lowering &lowering)
-      : OpConversionPattern<Op>(converter, lowering.rings.begin()->first.getContext()),
-        lowering(lowering) {}
+  RingPattern(const TypeConverter &converter, MLIRContext *context, Lowering &lowering)
+      : OpConversionPattern<Op>(converter, context), lowering(lowering) {}
   Lowering &lowering;
 
   const LoweredRing &ringOf(Op op) const { return lowering.rings.find(op.getRing())->second; }
@@ -472,7 +471,8 @@ LogicalResult lowerRings(gpu::GPUFuncOp kernel) {
 
   RewritePatternSet patterns(kernel.getContext());
   patterns.add<CursorPattern, AdvancePattern, AcquirePattern, PublishPattern, GetPattern,
-               FreePattern, StoreAcquirePattern, StoreCommitPattern>(converter, lowering);
+               FreePattern, StoreAcquirePattern, StoreCommitPattern>(converter, kernel.getContext(),
+                                                                     lowering);
   ConversionTarget target(*kernel.getContext());
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
   target.addIllegalOp<CursorOp, AdvanceOp, AcquireOp, PublishOp, GetOp, FreeOp, StoreAcquireOp,

@@ -4,7 +4,6 @@
 #include "girih/Dialect/WG/Transforms/RingProtocol.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
