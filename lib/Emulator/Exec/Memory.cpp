@@ -97,6 +97,16 @@ bool localInBounds(Context &c, unsigned lane, uint64_t address, uint32_t bytes, 
   return false;
 }
 
+/// Do the lanes of a whole warp name one aligned, contiguous run of global memory? Most accesses do.
+bool contiguousGlobal(Context &c, const Instr &in, const uint64_t *address, uint32_t total) {
+  if (c.mask != kFullMask || (in.space != AddressSpace::Global && in.space != AddressSpace::Generic))
+    return false;
+  uint64_t first = address[0], difference = 0;
+  for (unsigned i = 0; i < 32; ++i)
+    difference |= address[i] - (first + uint64_t(i) * total);
+  return difference == 0 && first >= kGlobalBase && first % total == 0 && c.cluster.globalInBounds(first, 32u * total);
+}
+
 bool misaligned(Context &c, unsigned lane, uint64_t address, uint32_t bytes, const char *space,
                 const char *what) {
   if (address % bytes == 0)
@@ -144,6 +154,29 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
     return order(c);
   const uint32_t total = sizeof(M) * in.count;
   const int32_t *list = c.cluster.kernel.lists.data() + in.list;
+  if (in.space == AddressSpace::Param && in.s[0] == kNone &&
+      static_cast<uint64_t>(in.imm) - kParamWindow + total <= c.cluster.launch.params.size()) {
+    // A parameter by name: one value for all lanes.
+    for (unsigned e = 0; e < in.count; ++e) {
+      M value;
+      std::memcpy(&value, c.cluster.launch.params.data() + (in.imm - kParamWindow) + e * sizeof(M), sizeof(M));
+      R t[32];
+      std::fill(std::begin(t), std::end(t), static_cast<R>(value));
+      storeLanes(c, list[e], t);
+    }
+    return Step::Next;
+  }
+  if (contiguousGlobal(c, in, address, total)) {
+    M run[32 * 8];
+    c.cluster.readGlobal(address[0], run, 32 * total);
+    for (unsigned e = 0; e < in.count; ++e) {
+      R t[32];
+      for (unsigned i = 0; i < 32; ++i)
+        t[i] = static_cast<R>(run[i * in.count + e]);
+      storeLanes(c, list[e], t);
+    }
+    return in.sub & kYields ? Step::Yield : Step::Next;
+  }
   M values[8][32];
   Runs runs{c, false};
   const bool check = c.cluster.checking();
@@ -209,6 +242,17 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
     return order(c);
   const uint32_t total = sizeof(M) * in.count;
   const int32_t *list = c.cluster.kernel.lists.data() + in.list;
+  if (contiguousGlobal(c, in, address, total)) {
+    M run[32 * 8];
+    for (unsigned e = 0; e < in.count; ++e) {
+      const R *v = c.src<R>(list[e]);
+      for (unsigned i = 0; i < 32; ++i)
+        run[i * in.count + e] = static_cast<M>(v[i]);
+    }
+    c.cluster.writeGlobal(address[0], run, 32 * total);
+    ++c.cluster.progress;
+    return in.sub & kYields ? Step::Yield : Step::Next;
+  }
   Runs runs{c, true};
   const bool check = c.cluster.checking();
   for (uint32_t m = c.mask; m; m &= m - 1) {
