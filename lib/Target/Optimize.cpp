@@ -11,6 +11,7 @@
 //
 //===--------------------------------------------------------------------------------------------===//
 
+#include "ScalarizeStructs.h"
 #include "girih/Target/CodeGen.h"
 
 #include "llvm/IR/Module.h"
@@ -104,4 +105,7 @@ void target::optimize(llvm::Module &module, llvm::TargetMachine &machine, int op
   else
     buildPipeline(builder, passes);
   passes.run(module, modules);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      scalarizeStructs(function);
 }

@@ -7,6 +7,7 @@
 // LLVM-LABEL: define ptx_kernel void @kernel
 // LLVM-NOT: alloca
 // LLVM-NOT: insertvalue
+// LLVM-NOT: phi {
 // LLVM: wgmma.wait_group.sync.aligned 1;
 // LLVM: wgmma.wait_group.sync.aligned 0;
 // LLVM: fmul
