@@ -175,7 +175,8 @@ template <typename Op> void buildSign(Decoder &d, int variant) {
 
 #if defined(__x86_64__)
 /// The same, correctly rounded result as std::fma, by the host's instruction.
-__attribute__((target("avx2,fma"))) void fmaLanes(const float *a, const float *b, const float *e, float *t) {
+__attribute__((target("avx2,fma"))) void fmaLanes(const float *a, const float *b, const float *e,
+                                                  float *t) {
   for (unsigned i = 0; i < 32; ++i)
     t[i] = __builtin_fmaf(a[i], b[i], e[i]);
 }

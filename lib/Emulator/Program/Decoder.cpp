@@ -126,8 +126,8 @@ const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOp
     std::unordered_map<std::string_view, std::vector<const Form *>> result;
     for (std::span<const Form> family :
          {arithmeticForms(), floatForms(), roundedForms(), logicForms(), conversionForms(),
-          moveForms(), memoryForms(), controlForms(), warpForms(), barrierForms(), asyncForms(),
-          wgmmaForms(), matrixForms()})
+          moveForms(), memoryForms(), atomicForms(), fenceForms(), controlForms(), warpForms(),
+          barrierForms(), asyncForms(), wgmmaForms(), matrixForms()})
       for (const Form &form : family)
         result[form.opcode].push_back(&form);
     return result;

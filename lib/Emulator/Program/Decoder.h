@@ -36,6 +36,8 @@ std::span<const Form> logicForms();
 std::span<const Form> conversionForms();
 std::span<const Form> moveForms();
 std::span<const Form> memoryForms();
+std::span<const Form> atomicForms();
+std::span<const Form> fenceForms();
 std::span<const Form> controlForms();
 std::span<const Form> warpForms();
 std::span<const Form> barrierForms();
