@@ -109,9 +109,11 @@ struct NamedSyncPattern : StatePattern<NamedBarrierSyncOp> {
   LogicalResult matchAndRewrite(NamedBarrierSyncOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Value threads = i32Constant(rewriter, op.getLoc(), op.getThreads());
-    NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange(), adaptor.getId(), threads,
-                            NVVM::BarrierReductionAttr(), Value());
-    rewriter.eraseOp(op);
+    // What nvvm.barrier translates to; that op, printed with a location, does not parse again (MLIR
+    // 22 takes "loc(" for its optional reduction).
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, rewriter.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.count"),
+        ValueRange{adaptor.getId(), threads});
     return success();
   }
 };

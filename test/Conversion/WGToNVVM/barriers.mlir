@@ -26,7 +26,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     wg.barrier_expect %bar[%i] bytes(49152) : !wg.barrier<2>
     // CHECK: "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], 16;"
     wg.barrier_expect_only %bar[%i] bytes(16) : !wg.barrier<2>
-    // CHECK: nvvm.barrier id = %[[I]] number_of_threads = %{{.*}}
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%[[I]], %{{.*}})
     wg.named_barrier_sync %i threads(128)
     // CHECK: nvvm.barrier.arrive id = %[[I]] number_of_threads = %{{.*}}
     wg.named_barrier_arrive %i threads(256)
