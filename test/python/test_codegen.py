@@ -109,3 +109,15 @@ def test_a_kernel_that_moves_in_its_file_has_the_same_ptx() -> None:
     before, after = compiled(kernel)[1], compiled(Kernel("moved", "wg", text))[1]
     assert before["ptx"] == after["ptx"]
     assert before["image"] != after["image"]  # the header of the location table
+
+
+@pytest.mark.parametrize("stage", ["wg", "nvvm"])
+def test_a_printed_module_may_enter_again(stage: str) -> None:
+    kernel = gemm(192, 176, "nk")
+    request = {"id": 1, "emit": [stage, "ptx"], "options": {}}
+    reply, blobs = WORKER.request({**request, "mlir": kernel.mlir})
+    assert reply["ok"]
+    printed = blobs[stage].decode()
+    reply, again = WORKER.request({**request, "mlir": printed})
+    assert reply["ok"], reply["diagnostics"]
+    assert again["ptx"] == blobs["ptx"]
