@@ -1,5 +1,7 @@
-// Tiles between registers and shared memory: girih::Layout chooses the instruction and says how its
-// addresses are made. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles between registers and shared memory: girih::Layout chooses the instruction and says how
+// its addresses are made.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Patterns.h"
 

@@ -1,6 +1,8 @@
 // Where an op stands at run time: the values that tell one thread of a role from another. They are
 // computed once per kernel and role, before any op is converted, so that the warp's index is
-// broadcast once and elect.sync asked once. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// broadcast once and elect.sync asked once.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LIB_CONVERSION_WGTONVVM_ROLECONTEXT_H
 #define GIRIH_LIB_CONVERSION_WGTONVVM_ROLECONTEXT_H

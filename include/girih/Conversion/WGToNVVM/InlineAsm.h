@@ -1,6 +1,8 @@
 // One way to write inline PTX: operands are added one by one and the text refers to them by the
 // names that adding them returns, so that no operand number and no constraint is ever typed by
-// hand. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// hand.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_CONVERSION_WGTONVVM_INLINEASM_H
 #define GIRIH_CONVERSION_WGTONVVM_INLINEASM_H

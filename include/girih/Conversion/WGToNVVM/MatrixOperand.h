@@ -1,6 +1,7 @@
 // How wgmma reads a buffer: the constant part of the 64-bit descriptor, and how far its start
-// address moves for a k step or for rows further down. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// address moves for a k step or for rows further down.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_CONVERSION_WGTONVVM_MATRIXOPERAND_H
 #define GIRIH_CONVERSION_WGTONVVM_MATRIXOPERAND_H

@@ -1,6 +1,8 @@
 // A tile's share of one thread as LLVM sees it: one struct, a field per 32-bit register. A struct
 // travels through loops and branches as one value, which keeps the IR small; LLVM's instruction
-// selection takes it apart for nothing. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// selection takes it apart for nothing.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_CONVERSION_WGTONVVM_REGISTERS_H
 #define GIRIH_CONVERSION_WGTONVVM_REGISTERS_H

@@ -1,5 +1,7 @@
 // From a girih::Layout to the arithmetic that computes it: the offset that this thread's part of a
-// tile has in a buffer. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tile has in a buffer.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_CONVERSION_WGTONVVM_THREADADDRESS_H
 #define GIRIH_CONVERSION_WGTONVVM_THREADADDRESS_H

@@ -1,7 +1,8 @@
 // The one emitter of wgmma and of its wait. Both are inline PTX of our own: upstream's ops take A
-// from shared memory only, have no run-time predicate for the first k step, and their wait does not
-// hold the accumulators, so LLVM moves arithmetic on them above it. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// from shared memory only, have no run-time predicate for the first k step, and their wait does
+// not hold the accumulators, so LLVM moves arithmetic on them above it.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_CONVERSION_WGTONVVM_WGMMA_H
 #define GIRIH_CONVERSION_WGTONVVM_WGMMA_H

@@ -1,6 +1,8 @@
-// wg-check-protocol: a role's ops are run on paper. Cursors become numbers (how many slots from the
-// start), loops run a few steps, and what is in flight is kept in a list; an op that would race
-// with something in that list is reported. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// wg-check-protocol: a role's ops are run on paper. Cursors become numbers (how many slots from
+// the start), loops run a few steps, and what is in flight is kept in a list; an op that would
+// race with something in that list is reported.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/Transforms/Passes.h"
 #include "girih/Dialect/WG/Transforms/RingProtocol.h"

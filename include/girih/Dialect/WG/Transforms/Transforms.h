@@ -1,5 +1,7 @@
 // The transformations that the passes of Passes.td apply to each kernel, as functions to be called
-// from C++. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// from C++.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_DIALECT_WG_TRANSFORMS_TRANSFORMS_H
 #define GIRIH_DIALECT_WG_TRANSFORMS_TRANSFORMS_H
