@@ -1,8 +1,8 @@
 // Small CUDA kernels; cuda_kernels.ptx is what NVRTC 13.0 or newer makes of them for sm_90a
 // (nvrtc options: --gpu-architecture=sm_90a -std=c++17). CudaTest.cpp runs the PTX.
-
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 extern "C" __global__ void sum(const float *x, float *out, int n) {
   __shared__ float partial[32];
   float v = 0;
