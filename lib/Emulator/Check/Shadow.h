@@ -27,17 +27,26 @@ struct Accessor {
   const Order *order = nullptr;
   AccessKind kind = AccessKind::Generic;
   uint32_t pc = 0;
-  int8_t lane = -1;
+  int warp = -1; ///< -1: none in particular
+  int lane = -1;
 };
 
-/// One recorded access. clock 0: none.
+/// One recorded access, 12 bytes. clock 0: none.
 struct Epoch {
   uint32_t clock = 0;
   uint32_t pc = 0;
   AgentId agent = 0;
-  AccessKind kind = AccessKind::Generic;
-  int8_t lane = -1;
+  uint16_t kindBits : 2 = 0;
+  uint16_t laneBits : 6 = kNobody;
+  uint16_t warpBits : 6 = kNobody;
+
+  static constexpr uint16_t kNobody = 63;
+  AccessKind kind() const { return static_cast<AccessKind>(kindBits); }
+  /// -1: none in particular.
+  int lane() const { return laneBits == kNobody ? -1 : laneBits; }
+  int warp() const { return warpBits == kNobody ? -1 : warpBits; }
 };
+static_assert(sizeof(Epoch) == 12);
 
 enum class ConflictKind : uint8_t {
   Uninitialised,
@@ -119,7 +128,7 @@ private:
       } else if (cell.write.clock) {
         if (cell.write.agent != who.agent && seen.get(cell.write.agent) < cell.write.clock)
           report(Conflict{ConflictKind::ReadAfterWrite, address, bytes, cell.write});
-        else if (who.kind != AccessKind::Generic && cell.write.kind == AccessKind::Generic &&
+        else if (who.kind != AccessKind::Generic && cell.write.kind() == AccessKind::Generic &&
                  who.order->fenced.get(cell.write.agent) < cell.write.clock)
           report(Conflict{ConflictKind::MissingProxyFence, address, bytes, cell.write});
       }
@@ -147,7 +156,14 @@ private:
   }
 
   static Epoch epochOf(const Accessor &who) {
-    return {who.clock, who.pc, who.agent, who.kind, who.lane};
+    Epoch e;
+    e.clock = who.clock;
+    e.pc = who.pc;
+    e.agent = who.agent;
+    e.kindBits = static_cast<uint16_t>(who.kind) & 3;
+    e.laneBits = static_cast<uint16_t>(who.lane) & 63;
+    e.warpBits = static_cast<uint16_t>(who.warp) & 63;
+    return e;
   }
   void noteRead(Cell &cell, const Accessor &who) {
     const Clock &seen = who.order->seen;

@@ -40,7 +40,8 @@ struct AsyncOp {
     who.order = &order;
     who.kind = kind;
     who.pc = pc;
-    who.lane = static_cast<int8_t>(lane);
+    who.warp = static_cast<int>(warp->index);
+    who.lane = static_cast<int>(lane);
     return who;
   }
 };

@@ -196,7 +196,7 @@ void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_
     report("mbarrier-reinit", "an mbarrier is initialised again while a phase is under way",
            {here(c, "initialises", static_cast<int>(lane)),
             site("initialised before", b.initPc, target.rank, b.initWarp, -1)});
-  AgentId agent = b.address ? b.agent : newAgent(target, -1);
+  AgentId agent = b.address ? b.agent : newAgent(target);
   uint32_t phase =
       b.address ? b.phase + 2 - (b.phase & 1) : 0; // clocks never run back; the parity is 0
   b = Mbarrier();

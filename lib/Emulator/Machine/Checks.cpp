@@ -152,7 +152,8 @@ Accessor accessorOf(const Context &c, uint32_t lane) {
   who.clock = c.warp.clock();
   who.order = &c.warp.order;
   who.pc = c.pc;
-  who.lane = static_cast<int8_t>(lane);
+  who.warp = static_cast<int>(c.warp.index);
+  who.lane = static_cast<int>(lane);
   return who;
 }
 } // namespace
@@ -208,14 +209,13 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     s.bytes = conflict.bytes;
     return s;
   };
-  auto rankOf = [&](AgentId agent) -> uint32_t { return agents[agent].rank; };
-  auto warpOf = [&](AgentId agent) -> int { return agents[agent].warp; };
+  auto rankOf = [&](AgentId agent) -> uint32_t { return agentRank[agent]; };
   std::vector<Site> sites{withBytes(
-      site(accessName(who.kind, isWrite), who.pc, rankOf(who.agent), warpOf(who.agent), who.lane))};
+      site(accessName(who.kind, isWrite), who.pc, rankOf(who.agent), who.warp, who.lane))};
   const bool otherWrote = conflict.kind != ConflictKind::WriteAfterRead;
   if (!uninitialised)
-    sites.push_back(withBytes(site(accessName(other.kind, otherWrote), other.pc,
-                                   rankOf(other.agent), warpOf(other.agent), other.lane)));
+    sites.push_back(withBytes(site(accessName(other.kind(), otherWrote), other.pc,
+                                   rankOf(other.agent), other.warp(), other.lane())));
   const char *kind = "shared-race";
   std::string message, hint;
   std::string where = "shared memory of CTA " + ctaText(target.id) + " at " + hex(conflict.address);
@@ -238,7 +238,7 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     break;
   }
   case ConflictKind::ReadAfterWrite:
-    if (other.kind == AccessKind::TmaLoad) {
+    if (other.kind() == AccessKind::TmaLoad) {
       kind = "async-race";
       message = where + " is read without having waited for the asynchronous copy that writes it";
       hint = "wait for the copy's mbarrier phase (mbarrier.try_wait) before the read";
@@ -248,12 +248,12 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     }
     break;
   case ConflictKind::WriteAfterRead:
-    if (other.kind == AccessKind::Wgmma) {
+    if (other.kind() == AccessKind::Wgmma) {
       kind = "async-overwrite";
       message = where + " is overwritten while a wgmma may still read it";
       hint = "wait for the wgmma (wgmma.wait_group) before the buffer is released, and for the "
              "release before it is written";
-    } else if (other.kind == AccessKind::TmaStore) {
+    } else if (other.kind() == AccessKind::TmaStore) {
       kind = "async-overwrite";
       message = where + " is overwritten while an asynchronous store may still read it";
       hint = "wait for the store's source (cp.async.bulk.wait_group.read) and a barrier before the "
@@ -266,7 +266,7 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     }
     break;
   case ConflictKind::WriteAfterWrite:
-    if (who.kind == AccessKind::TmaLoad || other.kind == AccessKind::TmaLoad)
+    if (who.kind == AccessKind::TmaLoad || other.kind() == AccessKind::TmaLoad)
       kind = "async-overwrite";
     message = where + " is written twice and nothing orders the writes";
     hint = "put a barrier between the two, or wait for the copy's mbarrier phase";

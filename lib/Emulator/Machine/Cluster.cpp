@@ -42,7 +42,7 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
   cta.liveWarps = launch.warpsPerCta;
   cta.wgmmaQueues.resize((launch.warpsPerCta + 3) / 4);
   for (WgmmaQueue &queue : cta.wgmmaQueues)
-    queue.agent = newAgent(cta, static_cast<int>(&queue - cta.wgmmaQueues.data()) * 4);
+    queue.agent = newAgent(cta);
   ++liveCtas;
   for (uint32_t w = 0; w < launch.warpsPerCta; ++w) {
     auto warp = std::make_unique<Warp>();
@@ -56,8 +56,8 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
         (reinterpret_cast<uintptr_t>(warp->storage.get()) + 63) / 64 * 64);
     warp->local.assign(size_t(32) * kernel.localBytes, 0xcb);
     warp->registerCount = launch.launchRegisters;
-    warp->agent = newAgent(cta, static_cast<int>(w));
-    warp->bulkAgent = newAgent(cta, static_cast<int>(w));
+    warp->agent = newAgent(cta);
+    warp->bulkAgent = newAgent(cta);
     warp->order.seen.raise(warp->agent, 1);
     warp->tracked.resize(kernel.tracked.size());
     Fragment whole;

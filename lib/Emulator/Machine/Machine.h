@@ -315,9 +315,9 @@ public:
 
   // Order.
   void tick(Warp &warp) { warp.order.seen.raise(warp.agent, warp.clock() + 1); }
-  AgentId newAgent(const Cta &cta, int warp) {
-    agents.push_back({static_cast<uint16_t>(cta.rank), static_cast<int16_t>(warp)});
-    return static_cast<AgentId>(agents.size() - 1);
+  AgentId newAgent(const Cta &cta) {
+    agentRank.push_back(static_cast<uint16_t>(cta.rank));
+    return static_cast<AgentId>(agentRank.size() - 1);
   }
 
   // Barriers.
@@ -398,12 +398,8 @@ private:
 
   uint64_t linear;
   uint32_t liveCtas = 0;
-  /// Where an agent belongs, for reports; -1: no warp.
-  struct Agent {
-    uint16_t rank;
-    int16_t warp;
-  };
-  std::vector<Agent> agents;
+  /// The CTA that an agent belongs to.
+  std::vector<uint16_t> agentRank;
   /// What a wgmma descriptor that has been checked reads, by rows / 8 and major-ness, which fix the
   /// bytes.
   struct OperandBytes {

@@ -159,6 +159,7 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       who.order = &op->order;
       who.kind = AccessKind::Wgmma;
       who.pc = op->pc;
+      who.warp = static_cast<int>(group * 4);
       for (const GranuleRun &run : operand.runs)
         asyncRead(cta, run.address, run.bytes, who);
     }
