@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Emulator/Finding.h"
+#include "Emulator/Text.h"
 
 #include <cstdio>
 
@@ -22,11 +23,6 @@ void quote(std::string &out, const std::string &text) {
     }
   }
   out += '"';
-}
-std::string hex(uint64_t value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "0x%llx", static_cast<unsigned long long>(value));
-  return buffer;
 }
 /// Long instructions (wgmma with 128 registers) would bury the report.
 std::string shorten(const std::string &text) {

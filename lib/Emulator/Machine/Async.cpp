@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Emulator/Machine/Async.h"
+#include "Emulator/Text.h"
 
 #include <cstring>
 
 namespace girih::emu {
 
 namespace {
-std::string hex(uint64_t value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "0x%llx", static_cast<unsigned long long>(value));
-  return buffer;
-}
 /// A map's memory must be there while a copy uses it.
 bool checkRow(Cluster &cluster, const AsyncOp &op, uint64_t address, uint32_t bytes, bool isWrite) {
   if (bytes == 0 || cluster.globalInBounds(address, bytes))

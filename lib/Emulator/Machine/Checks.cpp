@@ -4,17 +4,13 @@
 
 #include "Emulator/Machine/Async.h"
 #include "Emulator/Machine/Machine.h"
+#include "Emulator/Text.h"
 
 #include <set>
 
 namespace girih::emu {
 
 namespace {
-std::string hex(uint64_t value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "0x%llx", static_cast<unsigned long long>(value));
-  return buffer;
-}
 std::string ctaText(const Dim3 &id) {
   return "(" + std::to_string(id.x) + "," + std::to_string(id.y) + "," + std::to_string(id.z) + ")";
 }
@@ -430,6 +426,23 @@ void Cluster::reportDeadlock() {
          std::move(sites));
   stopped = true;
   outcome = Outcome::Deadlock;
+}
+
+void Cluster::checkLeftArrivals(const Cta &cta) {
+  // A phase that is under way at the end is no fault by itself; beside a race it tells a count that
+  // is too low, which lets phases complete early, from a wait that is missing.
+  if (!findingCount.contains("async-overwrite") && !findingCount.contains("async-race"))
+    return;
+  for (const auto &[offset, b] : cta.mbarriers)
+    if (b.pending > 0 && b.pending < b.expected)
+      report(
+          "mbarrier-arrivals",
+          "mbarrier " + hex(offset) + " was initialised for " + std::to_string(b.expected) +
+              " arrivals and has " + std::to_string(b.expected - b.pending) +
+              " left over when the CTA ends, so its phases completed at other arrivals than meant",
+          {site("initialised", b.initPc, cta.rank, b.initWarp, -1),
+           site("arrived last", b.last.pc, b.last.rank, b.last.warp, b.last.lane)},
+          "the count in mbarrier.init must equal the arrivals of one phase");
 }
 
 void Cluster::reportLivelock() {

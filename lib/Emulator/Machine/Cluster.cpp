@@ -590,6 +590,11 @@ void Cluster::warpExited(Warp &warp) {
 
 void Cluster::ctaFinished(Cta &cta) {
   --liveCtas;
+  checkLeftArrivals(cta);
+  checkSetmaxnreg(cta);
+}
+
+void Cluster::checkSetmaxnreg(const Cta &cta) {
   if (!kernel.usesSetmaxnreg)
     return;
   // 9.7.19.5: all warps of a warpgroup must execute the same setmaxnreg.

@@ -393,6 +393,8 @@ private:
   void mbarrierMaybeComplete(Cta &target, Mbarrier &barrier);
   void warpExited(Warp &warp);
   void ctaFinished(Cta &cta);
+  void checkLeftArrivals(const Cta &cta);
+  void checkSetmaxnreg(const Cta &cta);
   std::string describeMbarrier(const Cta &cta, const Mbarrier &barrier) const;
   void explainMbarrier(const Cta &cta, const Mbarrier &barrier, std::vector<Site> &sites) const;
 
