@@ -50,12 +50,12 @@ class TestEveryVariant:
 @pytest.mark.parametrize(
     ("variant", "stages"),
     [
-        # 227 KiB less 16 KiB of outbox per warpgroup, over (BM + BN) * 128 bytes, at most four.
+        # 232448 bytes less 16384 of outbox for each warpgroup, over (BM + BN) * 128, at most four.
         (Variant(128, 256, 64, "kn"), 4),
         (Variant(128, 256, 64, "nk"), 4),
         (Variant(128, 128, 64, "kn"), 4),
         (Variant(128, 128, 64, "nk"), 4),
-        (Variant(192, 176, 64, "nk"), 4),
+        (Variant(192, 176, 64, "nk"), 3),  # 183296 / 47104 = 3.9
         (Variant(128, 144, 64, "nk"), 4),
     ],
     ids=str,
@@ -65,7 +65,6 @@ def test_stages_default_to_the_most_that_fit(variant, stages, out):
     program = variant.compile(out)
     per_stage = (variant.BM + variant.BN) * variant.BK * 2
     outbox = variant.BM // 64 * 2 * 64 * 128
-    stages = min(4, (232448 - outbox) // per_stage)
     slack = program.resources["shared_bytes"] - stages * per_stage - outbox
     assert 0 < slack < 1024 + 1024  # barriers and alignment
 
