@@ -1,5 +1,6 @@
-"""What the GEMM tests share: variants, data, references and error bounds."""
+"""What the GEMM tests share: variants, data, references, error bounds, and faults for the PTX."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,3 +110,18 @@ def assert_within_bound(result, a, b, out):
     error = np.abs(result.astype(np.float64) - reference)
     worst = np.unravel_index(np.argmax(error - bound), error.shape)
     assert (error <= bound).all(), f"at {worst}: error {error[worst]}, bound {bound[worst]}"
+
+
+# A wait for a phase of an mbarrier, for `plant`.
+WAIT = r"mbarrier\.try_wait[^;]*;\s*@!done bra again_\d+;"
+
+
+def plant(image, pattern, replacement, which=0):
+    """The image with one match of ``pattern`` in its PTX replaced, at the same length."""
+    ptx = image.rindex(b"\n.version ")
+    matches = list(re.compile(pattern.encode()).finditer(image, ptx))
+    assert len(matches) > which, f"{pattern} is not in the PTX"
+    match = matches[which]
+    text = match.expand(replacement.encode()).ljust(len(match[0]))
+    assert len(text) == len(match[0])
+    return image[: match.start()] + text + image[match.end() :]

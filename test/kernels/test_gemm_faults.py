@@ -12,7 +12,7 @@ import pytest
 
 import gemm
 import girih as gr
-from gemm_support import Variant, integers, operands
+from gemm_support import WAIT, Variant, integers, operands, plant
 from girih import _runtime, emulator
 from girih.compiler.worker import WORKER
 
@@ -28,17 +28,6 @@ def arguments(variant):
     m, n, k = 2 * variant.BM, 2 * variant.BN, 9 * variant.BK
     a, b = operands(variant, integers((m, k), 1), integers((k, n), 2))
     return a, b, gr.empty((m, n), gr.bf16)
-
-
-def plant(image, pattern, replacement, which=0):
-    """The image with one match of ``pattern`` in its PTX replaced, at the same length."""
-    ptx = image.rindex(b"\n.version ")
-    matches = list(re.compile(pattern.encode()).finditer(image, ptx))
-    assert len(matches) > which, f"{pattern} is not in the PTX"
-    match = matches[which]
-    text = match.expand(replacement.encode()).ljust(len(match[0]))
-    assert len(text) == len(match[0])
-    return image[: match.start()] + text + image[match.end() :]
 
 
 @pytest.fixture(scope="module", params=VARIANTS, ids=str)
@@ -78,7 +67,6 @@ def finding_of(image, args, kind):
     return None, "", len(SEEDS)
 
 
-WAIT = r"mbarrier\.try_wait[^;]*;\s*@!done bra again_\d+;"
 LOOP_WAIT = "wgmma.wait_group.sync.aligned 1;"
 
 
