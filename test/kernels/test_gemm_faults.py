@@ -12,15 +12,11 @@ import pytest
 
 import gemm
 import girih as gr
-from gemm_support import WAIT, Variant, integers, operands, plant
+from gemm_support import VARIANTS, WAIT, integers, operands, plant
 from girih import _runtime, emulator
 from girih.compiler.worker import WORKER
 
 SEEDS = range(20)
-VARIANTS = [
-    Variant(128, 128, 64, "kn"),
-    Variant(192, 176, 64, "nk"),
-]
 
 
 def arguments(variant):
