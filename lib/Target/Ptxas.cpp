@@ -115,7 +115,8 @@ private:
       text = text.drop_front(groups()[0].size());
     }
     result.text = text.str();
-    if (match("function '?([A-Za-z_$%][A-Za-z0-9_$]*)", text))
+    // A quoted name first: "crossing function boundary at a call in the function 'k'" names k.
+    if (match("function '([^']+)'", text) || match("function ([A-Za-z_$%][A-Za-z0-9_$]*)", text))
       result.function = groups()[1].str();
     if (line == 0 && match("line ([0-9]+)", text))
       result.line = static_cast<unsigned>(number(1));

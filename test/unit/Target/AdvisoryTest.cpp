@@ -104,6 +104,12 @@ std::vector<Case> cases() {
   list.back().declarations = externFunction;
   list.back().options = {"-c"};
   list.back().hasLine = true;
+  list.push_back({"WgmmaInACalledFunction", "C7510",
+                  here + "{ .param .u64 q; st.param.u64 [q], %rd2; call helper, (q); }\n"});
+  list.back().declarations = ".func helper(.param .u64 q)\n{\n.reg .b64 %rd<3>; .reg .f32 %f<32>;\n"
+                             "ld.param.u64 %rd2, [q]; mov.u64 %rd1, %rd2;\n" +
+                             zero + fence + mma + commit + wait + store + "ret;\n}\n";
+  list.back().hasLine = true;
   list.push_back({"TwoAccumulatorsThatDoNotFit", "C7511",
                   each(128, "ld.global.f32 ", "g", ", [%rd1];") +
                       each(128, "ld.global.f32 ", "h", ", [%rd2];") + loopBegin + fence +
