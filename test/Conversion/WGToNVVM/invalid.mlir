@@ -108,3 +108,17 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+// Two lanes' offsets neither add up nor combine by xor: rows 1 and 3 give row 2, at 96 bytes a row.
+#twisted = #wg.layout<{register: [[32,0],[0,4]], lane: [[0,1],[1,0],[3,1],[0,2],[4,0]], warp: [[8,0],[16,0]]} repeat {register: [0,8] x 3}>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @twisted() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %b = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x24xf32>
+    %t = arith.constant dense<1.0> : tensor<64x24xf32, #twisted>
+    // expected-error @below {{cannot move the tile: the address is not linear in the thread}}
+    wg.local_store %t to %b : tensor<64x24xf32, #twisted>, !wg.buffer<64x24xf32>
+    gpu.return
+  }
+}
