@@ -284,7 +284,7 @@ def test_threads_may_launch_at_once(copy):
     assert results == dict.fromkeys(range(4), True)
 
 
-def test_ctrl_c_stops_a_launch(spin, copy):
+def test_ctrl_c_stops_a_launch(spin, copy, interruptible):
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     start = time.monotonic()

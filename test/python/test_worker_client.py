@@ -38,7 +38,7 @@ def test_a_worker_that_dies_leaves_a_reproducer(tmp_path, monkeypatch):
         assert reproducer.read() == "module {}\n"
 
 
-def test_ctrl_c_stops_a_compilation(tmp_path, monkeypatch):
+def test_ctrl_c_stops_a_compilation(tmp_path, monkeypatch, interruptible):
     real = compiler_path()
     worker = fake_compiler(tmp_path, monkeypatch, "exec sleep 60\n")
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
