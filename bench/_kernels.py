@@ -37,7 +37,7 @@ def gemm(
         "BK": bk,
         "persistent": persistent,
     }
-    text, _ = emit_module(matmul.function, matmul.parameters, signature)
+    text = emit_module(matmul.function, matmul.parameters, signature)[0]
     name = f"gemm_{bm}x{bn}x{bk}_{storage}_{out}" + ("_persistent" if persistent else "")
     return Kernel(name, "wg", text)
 

@@ -35,6 +35,12 @@ def role(
         cx.fail(
             "wg.role needs warps=… or warpgroups=…", expected="one of them, a positive constant"
         )
+    if warpgroups is not None and warpgroups > 8:
+        cx.fail(
+            "a CTA has at most 1024 threads",
+            expected="warpgroups of 1 to 8, idle ones of other roles included",
+            found=str(warpgroups),
+        )
     if warps is not None and warps > 4:
         cx.fail(
             "a role of warps fits one warpgroup",
@@ -65,7 +71,7 @@ def smem(cx: Context, tiles: Tiles | tuple[int, int], dtype: DType | None = None
 @builtin("wg.ring")
 def ring(cx: Context, stages: int | None = None, **buffers: Smem) -> Ring:
     """A ring whose slots hold the named buffers; without ``stages`` as many slots as fit, at most four."""
-    if stages is not None and (type(stages) is not int or stages < 1):
+    if stages is not None and (type(stages) is not int or not 1 <= stages < 1 << 31):
         cx.fail("stages must be a positive constant", found=cx.describe(stages))
     if not buffers:
         cx.fail("a ring needs at least one buffer", expected="wg.ring(a=wg.smem(A), …)")
@@ -83,7 +89,7 @@ def ring(cx: Context, stages: int | None = None, **buffers: Smem) -> Ring:
 @builtin("wg.outbox")
 def outbox(cx: Context, stages: int, spec: Smem) -> Outbox:
     """Slots through which each warpgroup of a role sends chunks of ``spec`` to global memory."""
-    if type(stages) is not int or stages < 1:
+    if type(stages) is not int or not 1 <= stages < 1 << 31:
         cx.fail(
             "an outbox has at least one slot",
             expected="a positive constant",
@@ -173,15 +179,16 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
         cx.fail(
             "the slot and the tile disagree",
             expected=f"a tile of {spec.shape[0]}x{spec.shape[1]} {spec.dtype.name}, row-major",
-            found=destination.describe(),
+            found=destination.describe() + (", column-major" if array.order != spec.order else ""),
         )
     part = Smem(
         (spec.shape[0] // role.warpgroups, spec.shape[1]), spec.dtype, spec.order, spec.swizzle
     )
     view, view_type = array.view(cx, part.box, spec.swizzle)
     row, column = destination.element(cx)
+    buffer = source.part(cx, spec)
     cx.builder.line(
-        f"wg.tma_store {source.buffer} to {view}[{row}, {column}] : {spec.mlir_type}, {view_type}"
+        f"wg.tma_store {buffer} to {view}[{row}, {column}] : {spec.mlir_type}, {view_type}"
     )
 
 

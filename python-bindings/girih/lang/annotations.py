@@ -19,6 +19,10 @@ class _Access:
         self._label = label
 
     def __getitem__(self, dims: str) -> ArrayAnnotation:
+        if not isinstance(dims, str):
+            raise TypeError(
+                f'gr.{self._label}["M,K"] takes one text of names, found gr.{self._label}[{dims!r}]'
+            )
         names = tuple(name.strip() for name in dims.split(","))
         for name in names:
             if not name.isidentifier():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from girih.dtypes import DType, i32
-from girih.lang.builder import quoted
+from girih.lang.builder import quoted, symbol
 from girih.lang.scalars import i32_name
 from girih.lang.values import Chunk, Scalar, Value, attribute, method
 
@@ -64,17 +64,19 @@ class ArrayParameter(Value):
 
     def host_extent(self, cx: Context, dim: int) -> str:
         """The extent of a dimension in the host plan (i64)."""
-        return cx.plan.step(f"plan.dim %{self.name}[{dim}] : {self.plan_type}")
+        return cx.plan.step(f"plan.dim %{symbol(self.name)}[{dim}] : {self.plan_type}")
 
     def extent(self, cx: Context, dim: int) -> str:
         """The extent of a dimension on the device (i32); dimensions of one name share one parameter."""
-        return cx.device_argument(f"dim_{self.dims[dim]}", "i32", self.host_extent(cx, dim), "i64")
+        return cx.device_argument(f"dim.{self.dims[dim]}", "i32", self.host_extent(cx, dim), "i64")
 
     def view(self, cx: Context, box: tuple[int, int], swizzle: int) -> tuple[str, str]:
         """A tensor map over the whole array with this box: (SSA name, type) on the device."""
         type_ = f"!wg.view<{self.dtype_.mlir}, box = [{box[0]}, {box[1]}]{_order(self.order)}, swizzle = {swizzle}>"
-        host = cx.plan.step(f"plan.tensor_map %{self.name} : {self.plan_type} -> {type_}")
-        return cx.device_argument(f"{self.name}_{box[0]}x{box[1]}", type_, host, type_), type_
+        host = cx.plan.step(f"plan.tensor_map %{symbol(self.name)} : {self.plan_type} -> {type_}")
+        # A dot keeps the name apart from every name of the user's.
+        name = f"{self.name}.{box[0]}x{box[1]}.{swizzle}"
+        return cx.device_argument(name, type_, host, type_), type_
 
     @attribute
     def dtype(self, cx: Context) -> DType:
@@ -96,7 +98,7 @@ class ArrayParameter(Value):
                 found=str(len(shape)),
             )
         for extent in shape:
-            if type(extent) is not int or extent < 1:
+            if type(extent) is not int or not 1 <= extent < 1 << 31:
                 cx.fail("a tile's extent must be a positive constant", found=cx.describe(extent))
         return Tiles(self, (shape[0], shape[1]))
 
@@ -156,7 +158,7 @@ class TileRef(Value):
         coordinates = []
         for index, extent in zip(self.index, self.tiles.tile, strict=True):
             if type(index) is int:
-                coordinates.append(cx.constant(index * extent, i32))
+                coordinates.append(i32_name(cx, index * extent))
             else:
                 size = cx.constant(extent, i32)
                 coordinates.append(cx.builder.op(f"arith.muli {i32_name(cx, index)}, {size} : i32"))

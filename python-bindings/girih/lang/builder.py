@@ -13,6 +13,11 @@ def quoted(text: str) -> str:
     return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()) + '"'
 
 
+def symbol(name: str) -> str:
+    """A Python name in letters that MLIR and PTX take for names: others become their code points."""
+    return "".join(c if c.isascii() else f"_u{ord(c):X}" for c in name)
+
+
 class Block:
     """A list of lines at one nesting depth; blocks nest as text does."""
 
@@ -41,7 +46,7 @@ class Builder:
     def fresh(self, hint: str = "") -> str:
         """A new SSA name; ``hint`` keeps the user's variable name readable in dumps."""
         self._next_value += 1
-        return f"%{hint}_{self._next_value}" if hint else f"%{self._next_value}"
+        return f"%{symbol(hint)}_{self._next_value}" if hint else f"%{self._next_value}"
 
     def line(self, text: str) -> None:
         """Adds one line of text as it is, with the current location."""

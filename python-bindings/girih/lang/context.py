@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from girih.dtypes import DType
 from girih.errors import CompileError, Place
 from girih.lang import layouts
-from girih.lang.builder import Block, Builder
+from girih.lang.builder import Block, Builder, symbol
 from girih.lang.hostplan import HostPlan
 from girih.lang.source import Source
 from girih.lang.values import Value
@@ -67,6 +67,8 @@ class Context:
         self.device_arguments: dict[str, DeviceArgument] = {}
         self.launch_grid: str | None = None
         self.sources: dict[str, Source] = {}
+        # Names from outside that were read as constants: how to look each up, and what it was.
+        self.captured: dict[tuple[Callable[[str], Any], str], Any] = {}
         self.naming = ""  # what the user calls the value being computed
         self.layouts: dict[str, str] = {}
         self._hoisted: dict[str, str] = {}
@@ -146,7 +148,10 @@ class Context:
                     f"constants of {dtype.name} are not available",
                     help="compute in f32 and convert",
                 )
-            bits = int.from_bytes(struct.pack(wide, value), "little")
+            try:
+                bits = int.from_bytes(struct.pack(wide, value), "little")
+            except OverflowError:
+                self.fail(f"the constant does not fit {dtype.name}", found=repr(value))
             text = f"0x{bits:0{dtype.bits // 4}X}"
         else:
             text = (
@@ -165,7 +170,7 @@ class Context:
     def device_argument(self, name: str, type_: str, host: str, host_type: str) -> str:
         """A parameter of the device function, created on first use."""
         if name not in self.device_arguments:
-            self.device_arguments[name] = DeviceArgument(f"%{name}", type_, host, host_type)
+            self.device_arguments[name] = DeviceArgument(f"%{symbol(name)}", type_, host, host_type)
         return self.device_arguments[name].name
 
     def current_role(self) -> Role:

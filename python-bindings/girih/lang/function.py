@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from girih.errors import GirihError
+from girih.errors import CompileError, GirihError
 from girih.lang.source import Source
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ MAX_DEPTH = 64
 
 def outer_names(function: Callable[..., Any]) -> Callable[[str], Any]:
     """Looks a name up where Python would: closure, then globals. Raises KeyError."""
-    closure: dict[str, Any] = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            closure[name] = cell.cell_contents
-        except ValueError:  # assigned later: not a constant yet
-            continue
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
     def look_up(name: str) -> Any:
-        return closure[name] if name in closure else function.__globals__[name]
+        if name not in cells:
+            return function.__globals__[name]
+        try:
+            return cells[name].cell_contents
+        except ValueError:  # assigned later: not a constant yet
+            raise KeyError(name) from None
 
     return look_up
 
@@ -37,6 +37,7 @@ class DeviceFunction:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        self._outer = outer_names(function)
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -64,7 +65,7 @@ class DeviceFunction:
                     with cx.at(inner):
                         cx.fail("return must be the last statement of a helper function")
         cx.enter_source(source, source.definition)
-        with visitor.function_scope(bound.arguments, outer_names(self.function)):
+        with visitor.function_scope(bound.arguments, self._outer):
             visitor.body(statements)
             result = visitor.result
         cx.leave_source()
@@ -73,4 +74,6 @@ class DeviceFunction:
 
 def function(definition: Callable[..., Any]) -> DeviceFunction:
     """Declares a helper that kernels call; it is inlined, and errors show both lines."""
+    if not inspect.isfunction(definition):
+        raise CompileError(f"@girih.function takes a function, found {type(definition).__name__}")
     return DeviceFunction(definition)

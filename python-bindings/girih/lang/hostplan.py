@@ -61,7 +61,7 @@ class HostPlan:
     def step(self, text: str) -> str:
         """Adds ``%h = text`` once and returns its name."""
         if text not in self._values:
-            name = f"%h{len(self._values)}"
+            name = f"%h.{len(self._values)}"  # the dot: no parameter is called so
             self._values[text] = name
             self.lines.append(f"{name} = {text} {self.cx.builder.location()}")
         return self._values[text]

@@ -11,7 +11,7 @@ from girih._runtime import Entry
 from girih.dtypes import DType
 from girih.errors import CompileError, LaunchError
 from girih.lang.annotations import ArrayAnnotation, const
-from girih.lang.module import ArraySignature, Parameter, emit_module
+from girih.lang.module import ArraySignature, Captured, Parameter, emit_module
 from girih.lang.visitor import is_constant
 
 
@@ -24,13 +24,20 @@ class Kernel(Entry):
         functools.update_wrapper(self, function)
         self._signature = inspect.signature(function)
         self._parameters: list[Parameter] | None = None
-        self._programs: dict[Any, Any] = {}
+        self._programs: dict[Any, tuple[Any, Captured]] = {}
 
     @property
     def parameters(self) -> list[Parameter]:
         """The parameters with their annotations evaluated (they may be strings)."""
         if self._parameters is None:
-            annotations = inspect.get_annotations(self.function, eval_str=True)
+            try:
+                annotations = inspect.get_annotations(self.function, eval_str=True)
+            except Exception as error:  # whatever the user's text raises
+                raise CompileError(
+                    f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
+                    f"the annotations of kernel '{self.function.__name__}' cannot be evaluated: "
+                    f"{type(error).__name__}: {error}"
+                ) from None
             parameters = []
             for name in self._signature.parameters:
                 annotation = annotations.get(name)
@@ -39,6 +46,13 @@ class Kernel(Entry):
                         f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
                         f"parameter '{name}' of kernel '{self.function.__name__}' has no usable annotation",
                         expected='gr.In["M,K"], gr.Out[…], gr.InOut[…], gr.const or a scalar type such as gr.f32',
+                        found=repr(annotation),
+                    )
+                if isinstance(annotation, DType) and annotation.kind == "uint":
+                    raise CompileError(
+                        f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
+                        f"parameter '{name}' of kernel '{self.function.__name__}' is unsigned",
+                        expected="a signed scalar type: arithmetic in kernels is signed",
                         found=repr(annotation),
                     )
                 parameters.append(Parameter(name, annotation))
@@ -73,13 +87,15 @@ class Kernel(Entry):
     def _program(self, signature: dict[str, Any]) -> Any:
         # 1, 1.0 and True are equal in Python but not in a kernel.
         key = tuple((name, type(value), value) for name, value in signature.items())
-        program = self._programs.get(key)
-        if program is None:
-            from girih.compiler.client import compile_module
+        known = self._programs.get(key)
+        # An outer constant that has changed, a helper defined anew: the program is another one.
+        if known is not None and _unchanged(known[1]):
+            return known[0]
+        from girih.compiler.client import compile_module
 
-            text, sources = emit_module(self.function, self.parameters, signature)
-            program = compile_module(self.function.__name__, text, sources)
-            self._programs[key] = program
+        text, sources, captured = emit_module(self.function, self.parameters, signature)
+        program = compile_module(self.function.__name__, text, sources)
+        self._programs[key] = program, captured
         return program
 
     def _bind(
@@ -112,6 +128,11 @@ class Kernel(Entry):
                 )
                 arguments.append(value)
             elif isinstance(parameter.annotation, DType):
+                if getattr(value, "ndim", 0):
+                    raise LaunchError(
+                        f"{self.function.__name__}: {parameter.name} is a scalar of "
+                        f"{parameter.annotation.name}, found an array of {value.ndim} dimensions"
+                    )
                 arguments.append(value)
             else:
                 if not is_constant(value):
@@ -132,10 +153,27 @@ class Kernel(Entry):
         for dim in reversed(range(len(shape))):
             if shape[dim] == 1:
                 return dim
+        if 0 in shape:
+            raise LaunchError(
+                f"{self.function.__name__}: {parameter.name} has the shape {shape}: "
+                "every extent must be at least 1"
+            )
         raise LaunchError(
             f"{self.function.__name__}: {parameter.name} has strides {strides} (in elements); "
             "TMA needs one dimension with stride 1: make a contiguous copy"
         )
+
+
+def _unchanged(captured: Captured) -> bool:
+    """Whether outer names still stand for what they stood for when the kernel was compiled."""
+    for (look_up, name), value in captured.items():
+        try:
+            now = look_up(name)
+        except KeyError:
+            return False
+        if now is not value and (type(now) is not type(value) or now != value):
+            return False
+    return True
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

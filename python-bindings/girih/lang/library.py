@@ -92,9 +92,12 @@ def range_(cx: Context, start: object, stop: object = None, step: object = 1) ->
     """A loop on the device, with bounds that may be known there only; steps are positive."""
     if stop is None:
         start, stop = 0, start
-    if isinstance(step, int) and step < 1:
+    if type(step) is not int or step < 1:
+        # A step of 0, found on the device only, would loop for ever.
         cx.fail(
-            "a range on the device counts upwards", expected="a step of at least 1", found=str(step)
+            "a range on the device counts upwards in constant steps",
+            expected="a constant step of at least 1",
+            found=cx.describe(step),
         )
     return Range(start, stop, step)
 
@@ -111,6 +114,8 @@ def static_range(cx: Context, start: int, stop: int | None = None, step: int = 1
                 found=cx.describe(bound),
                 help="use gr.range for bounds known on the device",
             )
+    if step == 0:
+        cx.fail("a range needs a step", expected="a step other than 0", found="0")
     return range(start, stop, step)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from girih.dtypes import DType
 from girih.lang.annotations import ArrayAnnotation
 from girih.lang.arrays import ArrayParameter, check_dimension_names
-from girih.lang.builder import quoted
+from girih.lang.builder import quoted, symbol
 from girih.lang.context import Context
 from girih.lang.function import outer_names
 from girih.lang.source import Source
@@ -34,11 +35,16 @@ class Parameter:
     annotation: Any
 
 
+# The outer names that a kernel reads: how to look each up, the name, and what it stood for.
+Captured = dict[tuple[Callable[[str], Any], str], Any]
+
+
 def emit_module(
     function: Any, parameters: list[Parameter], signature: dict[str, Any]
-) -> tuple[str, dict[str, Source]]:
+) -> tuple[str, dict[str, Source], Captured]:
     """The MLIR text of ``function`` for a signature (array signatures and constants by parameter name),
-    and the sources that its locations refer to. Raises CompileError."""
+    the sources that its locations refer to, and the outer names that it took for constants. Raises
+    CompileError."""
     source = Source(function)
     cx = Context(source)
     visitor = Visitor(cx, outer_names(function))
@@ -58,11 +64,12 @@ def emit_module(
                 )
                 cx.arrays.append(array)
                 visitor.names[name] = array
-                plan_parameters.append(f"%{name}: {array.plan_type}")
+                plan_parameters.append(f"%{symbol(name)}: {array.plan_type}")
             elif isinstance(annotation, DType):
-                ssa = cx.device_argument(name, annotation.mlir, f"%{name}", annotation.mlir)
+                host = f"%{symbol(name)}"
+                ssa = cx.device_argument(name, annotation.mlir, host, annotation.mlir)
                 visitor.names[name] = Scalar(ssa, annotation)
-                plan_parameters.append(f"%{name}: {annotation.mlir}")
+                plan_parameters.append(f"{host}: {annotation.mlir}")
             else:
                 visitor.names[name] = signature[name]
         check_dimension_names(cx, cx.arrays)
@@ -81,13 +88,13 @@ def emit_module(
         arguments = [
             p.name for p in parameters if isinstance(p.annotation, (ArrayAnnotation, DType))
         ]
-        return _render(cx, source, plan_parameters, arguments), cx.sources
+        return _render(cx, source, plan_parameters, arguments), cx.sources, cx.captured
 
 
 def _render(
     cx: Context, source: Source, plan_parameters: list[str], argument_names: list[str]
 ) -> str:
-    name = source.name
+    name = symbol(source.name)
     location = cx.builder.location()
     arguments = list(cx.device_arguments.values())
     one = cx.plan.constant(1)
@@ -98,6 +105,7 @@ def _render(
             value = cx.plan.step(f"arith.trunci {value} : {argument.host_type} to {argument.type}")
         launch_values.append(value)
         launch_types.append(argument.type)
+    passed = f" args({', '.join(launch_values)}) : {', '.join(launch_types)}" if arguments else ""
     lines = [
         *(f"{alias} = {text}" for text, alias in cx.layouts.items()),
         f"module attributes {{girih.sources = [{', '.join(_source_entry(s) for s in cx.sources.values())}]}} {{",
@@ -112,8 +120,7 @@ def _render(
         f"  }} {location}",
         f"  plan.host @{name}({', '.join(plan_parameters)}) attributes {{arg_names = [{', '.join(map(quoted, argument_names))}]}} {{",
         *(f"    {line}" for line in cx.plan.lines),
-        f"    plan.launch @{name}_device::@{name} grid({cx.launch_grid}, {one}, {one}) "
-        f"args({', '.join(launch_values)}) : {', '.join(launch_types)} {location}",
+        f"    plan.launch @{name}_device::@{name} grid({cx.launch_grid}, {one}, {one}){passed} {location}",
         f"  }} {location}",
         f"}} {location}",
         *cx.builder.location_aliases(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from girih.dtypes import DType, i32
-from girih.lang.arrays import Tiles, buffer_type, swizzle_span
+from girih.lang.arrays import MAX_BOX, Tiles, buffer_type, swizzle_span
 from girih.lang.builder import quoted
 from girih.lang.loops import LoopForm, emit_loop
 from girih.lang.scalars import i32_name
@@ -34,10 +34,16 @@ class Smem:
 
     @property
     def box(self) -> tuple[int, int]:
-        """The box of one copy: the contiguous extent cut to one swizzle span, the other to TMA's limit."""
+        """The box of one copy: the contiguous extent cut to one swizzle span, the other into equal parts of
+        whole swizzle patterns (8 rows) within TMA's limit."""
         fast = self.order[0]
         span = self.swizzle // self.dtype.bytes if self.swizzle else self.shape[fast]
-        box = [min(extent, 256) for extent in self.shape]
+        box = [
+            next((part for part in range(MAX_BOX, 7, -8) if extent % part == 0), MAX_BOX)
+            if extent > MAX_BOX
+            else extent
+            for extent in self.shape
+        ]
         box[fast] = min(span, self.shape[fast])
         return box[0], box[1]
 
@@ -60,9 +66,12 @@ class Smem:
         if (
             not isinstance(shape, tuple)
             or len(shape) != 2
-            or not all(type(extent) is int for extent in shape)
+            or not all(type(extent) is int and 1 <= extent < 1 << 31 for extent in shape)
         ):
-            cx.fail("wg.smem takes tiles, or a shape of two constants", found=cx.describe(shape))
+            cx.fail(
+                "wg.smem takes tiles, or a shape of two positive constants",
+                found=cx.describe(shape),
+            )
         if not isinstance(dtype, DType):
             cx.fail("wg.smem(shape, dtype) needs an element type", found=cx.describe(dtype))
         return Smem(shape, dtype, (1, 0), swizzle_span(shape[1], dtype) or 128)
@@ -357,8 +366,7 @@ class OutSlot(Value):
 
     def __init__(self, outbox: Outbox) -> None:
         self.outbox = outbox
-        self.buffer: str | None = None
-        self.columns = outbox.role_spec.shape[1]
+        self._buffer: str | None = None
         self.written: Smem | None = None
         self.cursor: Cursor | None = None
 
@@ -368,9 +376,10 @@ class OutSlot(Value):
     def enter(self, cx: Context) -> OutSlot:
         """The start of the with block."""
         self.cursor = self.outbox.cursor(cx.visitor, "producer")
-        self.buffer = cx.builder.op(
+        self._buffer = cx.builder.op(
             f"wg.store_acquire {self.outbox.name}[{self.cursor.name}] : {self.outbox.mlir_type}"
         )
+        self.written = None
         return self
 
     def leave(self, cx: Context) -> None:
@@ -380,11 +389,22 @@ class OutSlot(Value):
             f"wg.store_commit {self.outbox.name}[{self.cursor.name}] : {self.outbox.mlir_type}"
         )
         self.outbox.advance(cx.visitor, self.cursor)
+        self._buffer = self.written = None
+
+    def part(self, cx: Context, spec: Smem) -> str:
+        """The slot's buffer, or its first columns, as a buffer of ``spec``."""
+        assert self._buffer is not None
+        whole = self.outbox.role_spec
+        if spec == whole:
+            return self._buffer
+        return cx.builder.op(
+            f"wg.subbuffer {self._buffer}[0, 0] : {whole.mlir_type} -> {spec.mlir_type}"
+        )
 
     @method
     def write(self, cx: Context, tile: Tile) -> None:
         """Puts a tile into the slot; it may have fewer columns than the slot."""
-        if self.buffer is None:
+        if self._buffer is None:
             cx.fail("the slot is not acquired", help="write inside 'with outbox.slot() as o:'")
         if not isinstance(tile, Tile):
             cx.fail("slot.write takes a tile", found=cx.describe(tile))
@@ -404,13 +424,9 @@ class OutSlot(Value):
                 found=tile.describe(),
             )
         part = Smem(tile.shape_, whole.dtype, whole.order, whole.swizzle)
-        if part != whole:
-            self.buffer = cx.builder.op(
-                f"wg.subbuffer {self.buffer}[0, 0] : {whole.mlir_type} -> {part.mlir_type}"
-            )
         self.written = part
         cx.builder.line(
-            f"wg.local_store {tile.name} to {self.buffer} : {tile.tensor_type}, {part.mlir_type}"
+            f"wg.local_store {tile.name} to {self.part(cx, part)} : {tile.tensor_type}, {part.mlir_type}"
         )
 
     @attribute

@@ -25,6 +25,8 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, str, str]] = {
     ast.BitOr: ("|", "arith.ori", ""),
     ast.BitXor: ("^", "arith.xori", ""),
 }
+# Booleans compare as 0 and 1, as in Python: their one bit is no sign.
+_COMPARE_B1 = {"slt": "ult", "sle": "ule", "sgt": "ugt", "sge": "uge"}
 _COMPARE: dict[type[ast.cmpop], tuple[str, str, str]] = {
     ast.Eq: ("==", "eq", "oeq"),
     ast.NotEq: ("!=", "ne", "une"),
@@ -70,8 +72,14 @@ def to_scalar(cx: Context, value: object, dtype: DType | None = None) -> Scalar:
     if isinstance(value, int):
         target = dtype or i32
         if target.is_float:
-            return Scalar(cx.constant(float(value), target), target)
-        if not -(1 << (target.bits - 1)) <= int(value) < (1 << (target.bits - 1)):
+            try:
+                return Scalar(cx.constant(float(value), target), target)
+            except OverflowError:
+                cx.fail(f"the constant does not fit {target.name}")
+        low, high = (
+            (0, 1) if target == b1 else (-(1 << target.bits - 1), (1 << target.bits - 1) - 1)
+        )
+        if not low <= int(value) <= high:
             cx.fail(f"the constant does not fit {target.name}", found=str(value))
         return Scalar(cx.constant(int(value), target), target)
     if isinstance(value, float):
@@ -80,6 +88,13 @@ def to_scalar(cx: Context, value: object, dtype: DType | None = None) -> Scalar:
             cx.fail("an integer was expected", expected=target.name, found=repr(value))
         return Scalar(cx.constant(value, target), target)
     cx.fail("a number was expected", expected="an integer or a float", found=cx.describe(value))
+
+
+def truth(cx: Context, value: object) -> Scalar:
+    """Whether a number is true, as in Python: a b1 scalar that says if it is not 0."""
+    if not isinstance(value, Scalar):
+        return to_scalar(cx, bool(value), b1)
+    return value if value.dtype == b1 else compare(cx, ast.NotEq(), value, 0)
 
 
 def i32_name(cx: Context, value: object) -> str:
@@ -123,6 +138,8 @@ def compare(cx: Context, op: ast.cmpop, left: object, right: object) -> Scalar:
     dtype = common_type(left, right)
     a, b = to_scalar(cx, left, dtype), to_scalar(cx, right, dtype)
     _, integer, floating = _COMPARE[type(op)]
+    if dtype == b1:
+        integer = _COMPARE_B1.get(integer, integer)
     name = f"arith.cmpf {floating}" if dtype.is_float else f"arith.cmpi {integer}"
     return Scalar(cx.builder.op(f"{name}, {a.name}, {b.name} : {dtype.mlir}"), b1)
 

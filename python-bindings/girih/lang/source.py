@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -29,10 +28,27 @@ class Source:
             ) from None
         self.first_line = first
         self._lines = lines
-        text = textwrap.dedent("".join(lines))
-        self._indent = len(lines[0]) - len(lines[0].lstrip()) if text != "".join(lines) else 0
-        tree = ast.parse(text)
-        definition = tree.body[0]
+        # An indented function stands in an `if`: its text need not be dedented, which comments and
+        # strings that begin in column 0 would prevent.
+        indented = lines[0][:1].isspace()
+        try:
+            tree = ast.parse("if 1:\n" * indented + "".join(lines))
+        except SyntaxError:
+            raise CompileError(
+                f"the source of kernel '{self.name}' is not a function any more: {self.file} has changed "
+                "since it was loaded",
+                Place(self.file, first, 0, text=lines[0], function=self.name),
+            ) from None
+        ast.increment_lineno(tree, -int(indented))
+        outer: Any = tree.body[0]
+        definition = outer.body[0] if indented else outer
+        if isinstance(definition, ast.FunctionDef) and definition.name != self.name:
+            raise CompileError(
+                f"another function stands where '{self.name}' was: {self.file} has changed since it was "
+                "loaded",
+                Place(self.file, first, 0, text=lines[0], function=self.name),
+                help="load it again",
+            )
         if not isinstance(definition, ast.FunctionDef):
             raise CompileError(
                 f"'{self.name}' is not a plain function",
@@ -56,8 +72,8 @@ class Source:
         return Place(
             self.file,
             self.first_line + row - 1,
-            self._characters(text, getattr(node, "col_offset", 0) + self._indent),
-            self._characters(text, end + self._indent)
+            self._characters(text, getattr(node, "col_offset", 0)),
+            self._characters(text, end)
             if end is not None
             else (len(text.rstrip()) if text else None),
             text,

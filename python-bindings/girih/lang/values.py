@@ -165,7 +165,7 @@ class Tile(Value):
     def to(self, cx: Context, dtype: DType) -> Tile:
         """The tile converted to another float type, rounded to nearest even."""
         tile = self.ready(cx)
-        if not isinstance(dtype, DType) or not dtype.is_float:
+        if not isinstance(dtype, DType) or not dtype.is_float or dtype.bits > 32:
             cx.fail(
                 "tile.to() takes a float type",
                 expected="girih.bf16, f16 or f32",
@@ -241,7 +241,9 @@ class Chunks(Value):
                 part.name = cx.builder.op(
                     f"wg.slice {self.tile.name}[0, {column}] : {self.tile.tensor_type} -> {part.tensor_type}"
                 )
-                return Chunk(part, column)
+                # A chunk of a chunk counts from the start of the whole tile.
+                start = self.tile.column if isinstance(self.tile, Chunk) else 0
+                return Chunk(part, start + column)
 
             return emit
 

@@ -12,6 +12,7 @@ from typing import Any
 from girih.dtypes import DType, b1
 from girih.lang import scalars
 from girih.lang.arrays import Tiles
+from girih.lang.builder import symbol
 from girih.lang.builtin import Builtin, call_checked
 from girih.lang.context import Context, Role, RoleSpec
 from girih.lang.function import DeviceFunction
@@ -67,9 +68,9 @@ def is_constant(value: object) -> bool:
     """Whether a Python object may be captured by a kernel as a constant."""
     if isinstance(value, tuple):
         return all(is_constant(item) for item in value)
-    return (
-        isinstance(value, (*_CONSTANTS, Builtin, ModuleType, DeviceFunction))
-        or value in _PYTHON_FUNCTIONS.values()
+    # By identity: an array's == is an array.
+    return isinstance(value, (*_CONSTANTS, Builtin, ModuleType, DeviceFunction)) or any(
+        value is function for function in _PYTHON_FUNCTIONS.values()
     )
 
 
@@ -115,6 +116,11 @@ class Visitor:
         except KeyError:
             if name in _PYTHON_FUNCTIONS:
                 return _PYTHON_FUNCTIONS[name]
+            if name == "range":
+                self.cx.fail(
+                    "'range' does not say whether the loop is unrolled",
+                    expected="gr.range (a loop on the device) or gr.static_range (unrolled)",
+                )
             self.cx.fail(
                 f"'{name}' is not defined",
                 expected="a parameter, a name assigned before, or a Python constant outside the kernel",
@@ -126,7 +132,13 @@ class Visitor:
                 found=self.cx.describe(value),
                 help="pass it as a parameter, or compute a constant from it outside the kernel",
             )
+        self.capture(self.outer, name, value)
         return value
+
+    def capture(self, look_up: Callable[[str], Any], name: str, value: Any) -> None:
+        """Notes a constant from outside, which may be another one at the next call."""
+        if not isinstance(value, (Builtin, ModuleType)):
+            self.cx.captured[look_up, name] = value
 
     def lookup_carried(self, name: str) -> Any:
         """The current value of a name that a loop carries; a ring's hidden cursor starts at its role's entry."""
@@ -307,7 +319,7 @@ class Visitor:
                 expected="one decorator @wg.role(...)",
                 found=f"{len(specs)} of them",
             )
-        if node.args.args or node.args.kwonlyargs or node.args.vararg or node.args.kwarg:
+        if ast.unparse(node.args):
             self.cx.fail(
                 "a role takes no parameters",
                 expected=f"def {node.name}():",
@@ -325,7 +337,7 @@ class Visitor:
         registers = f" registers({spec.registers})" if spec.registers is not None else ""
         outer, builder.block = builder.block, cx.specialize
         saved = dict(self.names)
-        with builder.region(f"wg.role @{node.name} {size}{registers}"):
+        with builder.region(f"wg.role @{symbol(node.name)} {size}{registers}"):
             cx.role = Role(node.name, spec.warps, spec.warpgroups, builder.nested())
             cx.roles.append(cx.role)
             self.body(node.body)
@@ -420,6 +432,8 @@ class Visitor:
             self.cx.fail(f"{self.cx.describe(owner)} has no '{node.attr}'")
         if isinstance(owner, DType):
             return value
+        if isinstance(owner, ModuleType) and node.attr in owner.__dict__:
+            self.capture(owner.__dict__.__getitem__, node.attr, value)
         if not is_constant(value):
             self.cx.fail(
                 f"'{ast.unparse(node)}' is not a constant: kernels capture constants only",
@@ -459,8 +473,8 @@ class Visitor:
             if isinstance(node.op, ast.USub):
                 zero = 0.0 if value.dtype.is_float else 0
                 return scalars.binary(self.cx, ast.Sub(), zero, value)
-            if isinstance(node.op, ast.Not) and value.dtype == b1:
-                return scalars.binary(self.cx, ast.BitXor(), value, True)
+            if isinstance(node.op, ast.Not):
+                return scalars.binary(self.cx, ast.BitXor(), scalars.truth(self.cx, value), True)
         elif isinstance(value, Tile):
             if isinstance(node.op, ast.USub):
                 return tile_negate(self.cx, value)
@@ -489,6 +503,8 @@ class Visitor:
         for side in (left, right):
             if isinstance(side, Value):
                 self.cx.fail(f"'{scalars.operator_symbol(op)}' does not work on {side.describe()}")
+        if type(op) not in _BINARY:
+            self.cx.fail(f"'{scalars.operator_symbol(op)}' does not work on constants")
         return self.constant_operation(_BINARY[type(op)], left, right)
 
     def constant_operation(self, function: Callable[..., Any], *operands: Any) -> Any:
@@ -499,20 +515,35 @@ class Visitor:
             self.cx.fail(f"{type(error).__name__}: {error}")
 
     def eval_BoolOp(self, node: ast.BoolOp) -> Any:
-        """``a and b``: Python's rule on constants; on the device both sides are evaluated."""
+        """``a and b``: Python's rule on constants; on the device both sides are evaluated, to a b1."""
         is_and = isinstance(node.op, ast.And)
-        result = self.evaluate(node.values[0])
+        result = self.operand_of_bool(node.values[0])
         for part in node.values[1:]:
             if not isinstance(result, Scalar) and bool(result) != is_and:
                 return result
-            value = self.evaluate(part)
+            value = self.operand_of_bool(part)
             if isinstance(result, Scalar) or isinstance(value, Scalar):
                 result = scalars.binary(
-                    self.cx, ast.BitAnd() if is_and else ast.BitOr(), result, value
+                    self.cx,
+                    ast.BitAnd() if is_and else ast.BitOr(),
+                    scalars.truth(self.cx, result),
+                    scalars.truth(self.cx, value),
                 )
             else:
                 result = value
         return result
+
+    def operand_of_bool(self, node: ast.expr) -> Any:
+        """One side of ``and`` or ``or``: a constant or a scalar."""
+        value = self.evaluate(node)
+        if isinstance(value, Value) and not isinstance(value, Scalar):
+            with self.cx.at(node):
+                self.cx.fail(
+                    "this cannot be a condition",
+                    expected="a constant or a scalar",
+                    found=value.describe(),
+                )
+        return value
 
     def eval_Compare(self, node: ast.Compare) -> Any:
         """``a < b < c``."""
@@ -535,7 +566,7 @@ class Visitor:
                 result = scalars.binary(self.cx, ast.BitAnd(), result, step)
             elif result is True or isinstance(step, Scalar):
                 result = step
-            if result is False:
+            if not isinstance(step, Scalar) and not step:
                 return False
             left = right
         return result
@@ -565,7 +596,13 @@ class Visitor:
         args: list[Any] = []
         for argument in node.args:
             if isinstance(argument, ast.Starred):
-                args += self.evaluate(argument.value)
+                items = self.evaluate(argument.value)
+                if not isinstance(items, (tuple, range)):
+                    with self.cx.at(argument):
+                        self.cx.fail(
+                            "'*' spreads a tuple", expected="a tuple", found=self.cx.describe(items)
+                        )
+                args += items
             else:
                 args.append(self.evaluate(argument))
         kwargs = {}
@@ -583,7 +620,7 @@ class Visitor:
             and isinstance(node.func, ast.Attribute)
         ):
             return function(self.cx, *args, **kwargs)
-        if function in _PYTHON_FUNCTIONS.values():
+        if any(function is known for known in _PYTHON_FUNCTIONS.values()):
             if function in (min, max) and any(isinstance(arg, Scalar) for arg in args):
                 return scalars.minmax(self.cx, function.__name__, args)
             for arg in args:

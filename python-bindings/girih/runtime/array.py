@@ -52,6 +52,8 @@ def asarray(x: Any, dtype: DType | None = None) -> Array:
     Raises TypeError for an element type that girih does not have or a conversion that would lose the
     kind of number (float to integer).
     """
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"dtype is an element type such as girih.bf16, found {dtype!r}")
     if isinstance(x, Array) or (_speaks_dlpack(x) and not is_numpy(x)):
         array = x if isinstance(x, Array) else from_dlpack(x)
         if dtype is not None and array.dtype != dtype:
