@@ -107,6 +107,36 @@ def test_booleans_compare_as_zero_and_one(condition, p):
     np.testing.assert_array_equal(c, -product if eval(condition) else product)
 
 
+@pytest.mark.parametrize("p, q", [(1 << 30, (1 << 31) - 1), (-7, 3), (7, -3), (-7, -3), (6, -3)])
+def test_modulo_has_the_sign_of_the_divisor(p, q):
+    after = f"if p % q == {p % q}:\n    acc = -acc\n{SEND}"
+    c, product = compute(cell(", p: gr.i32, q: gr.i32", after=after), p, q)
+    np.testing.assert_array_equal(c, -product)
+
+
+def test_the_negative_of_zero():
+    after = f"if 1.0 / -p < 0.0:\n    acc = -acc\n{SEND}"
+    c, product = compute(cell(", p: gr.f32", after=after), 0.0)
+    np.testing.assert_array_equal(c, -product)
+
+
+@pytest.mark.parametrize("empty, found", [(True, "0"), (False, "-")])
+def test_a_launch_of_no_ctas_is_refused(empty, found):
+    @gr.kernel
+    def kernel(c: gr.Out["M,N"]):
+        if empty:
+            gr.tiles(c.tiles(64, 64), ctas=gr.sms() * 0)
+        else:
+            gr.tiles(c.tiles(64, 64), ctas=gr.sms() - 2000)
+
+        @wg.role(warps=1)
+        def idle():
+            pass
+
+    with pytest.raises(gr.LaunchError, match=f"the launch has {found}.* CTAs: expected at least 1"):
+        kernel(gr.empty((64, 64), gr.f32))
+
+
 def test_chunks_of_chunks_know_where_they_were():
     inner = "for t in acc.chunks(64, 32):\n    for u in t.chunks(64, 16):\n        with out.slot() as o:\n"
     inner += "            o.write(u)\n            wg.tma_store(o, C[m, n].at(u))"
@@ -259,6 +289,8 @@ def test_tiles_taller_than_a_box():
         ("x = a.tiles(2**40, 64)", "a tile's extent must be a positive constant"),
         ("x = wg.ring(2**31, a=wg.smem(A))", "stages must be a positive constant"),
         ("x = wg.outbox(2**31, wg.smem(A))", "an outbox has at least one slot"),
+        ("x = gr.grouped(2**30)", "gr.grouped takes a positive constant"),
+        ("x = gr.sms() * 2**70", "the integer is too large for a launch"),
         ("x = wg.role(warpgroups=2**40)", "a CTA has at most 1024 threads"),
         ("x = wg.smem((-64, 64), c.dtype)", "wg.smem takes tiles, or a shape of two positive constants"),
         ("for i in range(3): pass", "'range' does not say whether the loop is unrolled"),

@@ -41,6 +41,8 @@ def host_binary(cx: Context, op: ast.operator, left: object, right: object) -> H
     for side in (left, right):
         if not isinstance(side, HostExpression) and type(side) is not int:
             cx.fail("the launch may use integers and gr.sms() only", found=cx.describe(side))
+        if type(side) is int and abs(side) >= 1 << 31:
+            cx.fail("the integer is too large for a launch", found=str(side))
         sides.append(side)
     if type(op) not in _OPS:
         cx.fail(

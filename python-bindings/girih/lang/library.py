@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from girih.lang.visitor import Visitor
 
 
+# Rows of tiles walked together; the tiles of one group are counted in 32 bits.
+MAX_GROUP = 1024
+
+
 @builtin("gr.sms")
 def sms(cx: Context) -> HostExpression:
     """The number of streaming multiprocessors of the device, known at the launch."""
@@ -28,8 +32,12 @@ def sms(cx: Context) -> HostExpression:
 @builtin("gr.grouped")
 def grouped(cx: Context, rows: int) -> Grouped:
     """Tile order: ``rows`` rows of tiles are walked together, so that neighbours in time share operands in L2."""
-    if type(rows) is not int or rows < 1:
-        cx.fail("gr.grouped takes a positive constant", found=cx.describe(rows))
+    if type(rows) is not int or not 1 <= rows <= MAX_GROUP:
+        cx.fail(
+            "gr.grouped takes a positive constant",
+            expected=f"at most {MAX_GROUP} rows of tiles",
+            found=cx.describe(rows),
+        )
     return Grouped(rows)
 
 
@@ -48,7 +56,8 @@ def tiles(
             expected="what array.tiles(...) returned",
             found=cx.describe(tiles),
         )
-    if not (ctas is None or isinstance(ctas, HostExpression) or type(ctas) is int and ctas > 0):
+    constant = type(ctas) is int and 0 < ctas < 1 << 31
+    if not (ctas is None or isinstance(ctas, HostExpression) or constant):
         cx.fail(
             "the number of CTAs must be known at the launch",
             expected="a positive integer, gr.sms(), or arithmetic on them",

@@ -123,9 +123,14 @@ def binary(cx: Context, op: ast.operator, left: object, right: object) -> Scalar
         cx.fail(f"'{symbol}' does not work on scalars of {dtype.name}")
     if name == "mod":
         # Python's modulo has the sign of the divisor; remsi has the sign of the dividend.
-        first = cx.builder.op(f"arith.remsi {a.name}, {b.name} : {dtype.mlir}")
-        shifted = cx.builder.op(f"arith.addi {first}, {b.name} : {dtype.mlir}")
-        return Scalar(cx.builder.op(f"arith.remsi {shifted}, {b.name} : {dtype.mlir}"), dtype)
+        type_, zero, op = dtype.mlir, cx.constant(0, dtype), cx.builder.op
+        rest = op(f"arith.remsi {a.name}, {b.name} : {type_}")
+        signs = op(f"arith.xori {rest}, {b.name} : {type_}")
+        differ = op(f"arith.cmpi slt, {signs}, {zero} : {type_}")
+        there = op(f"arith.cmpi ne, {rest}, {zero} : {type_}")
+        moved = op(f"arith.addi {rest}, {b.name} : {type_}")
+        wrong = op(f"arith.andi {differ}, {there} : i1")
+        return Scalar(op(f"arith.select {wrong}, {moved}, {rest} : {type_}"), dtype)
     return Scalar(cx.builder.op(f"{name} {a.name}, {b.name} : {dtype.mlir}"), dtype)
 
 

@@ -471,8 +471,10 @@ class Visitor:
         value = self.evaluate(node.operand)
         if isinstance(value, Scalar):
             if isinstance(node.op, ast.USub):
-                zero = 0.0 if value.dtype.is_float else 0
-                return scalars.binary(self.cx, ast.Sub(), zero, value)
+                if value.dtype.is_float:  # 0.0 - x has another sign where x is 0
+                    name = self.cx.builder.op(f"arith.negf {value.name} : {value.dtype.mlir}")
+                    return Scalar(name, value.dtype)
+                return scalars.binary(self.cx, ast.Sub(), 0, value)
             if isinstance(node.op, ast.Not):
                 return scalars.binary(self.cx, ast.BitXor(), scalars.truth(self.cx, value), True)
         elif isinstance(value, Tile):

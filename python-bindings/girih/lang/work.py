@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from girih.dtypes import i32
 from girih.lang.arrays import Tiles
+from girih.lang.builder import quoted
 from girih.lang.hostplan import HostExpression
 from girih.lang.loops import LoopForm, emit_loop
 from girih.lang.values import Scalar, Value
@@ -42,9 +43,14 @@ class Work(Value):
             for dim in range(2)
         ]
         total = plan.binary("arith.muli", counts[0], counts[1])
-        cx.launch_grid = (
-            total if ctas is None else plan.binary("arith.minsi", plan.expression(ctas), total)
-        )
+        if ctas is None:
+            cx.launch_grid = total
+            return
+        wanted = plan.expression(ctas)
+        if isinstance(ctas, HostExpression):
+            message = quoted("the launch has {0} CTAs: expected at least 1")
+            plan.require("sge", wanted, plan.constant(1), message, (wanted,))
+        cx.launch_grid = plan.binary("arith.minsi", wanted, total)
 
     def describe(self) -> str:
         return f"the launch over {self.tiles.describe()}"
