@@ -144,6 +144,40 @@ def test_chunks_of_chunks_know_where_they_were():
     np.testing.assert_array_equal(c, product)
 
 
+def test_an_accumulator_that_waits_for_the_second_loop():
+    two_loops = """
+@gr.kernel
+def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+    A, B, C = a.tiles(128, 64), b.tiles(64, 64), c.tiles(128, 64)
+    work = gr.tiles(C)
+    ring = wg.ring(2, a=wg.smem(A), b=wg.smem(B))
+    out = wg.outbox(2, wg.smem((64, 32), c.dtype))
+
+    @wg.role(warps=1)
+    def load():
+        load_all(work, ring, A, B)
+
+    @wg.role(warpgroups=2)
+    def multiply():
+        for m, n in work:
+            first, second = wg.acc(C), wg.acc(C)
+            for k, s in ring.drain(1):
+                first = wg.mma(s.a, s.b, first)
+            for k, s in ring.drain(A.count[1] - 1):
+                second = wg.mma(s.a, s.b, second)
+            send(first - second, out, C[m, n])
+"""
+    file = "<two loops>"
+    linecache.cache[file] = (len(two_loops), None, two_loops.splitlines(True), file)
+    names = dict(globals())
+    exec(compile(two_loops, file, "exec"), names)
+    random = np.random.default_rng(0)
+    x, y = random.integers(-8, 9, (130, 200)), random.integers(-8, 9, (200, 72))
+    c = gr.empty((130, 72), gr.f32)
+    names["kernel"](gr.asarray(x * 1.0, gr.bf16), gr.asarray(y * 1.0, gr.bf16), c)
+    np.testing.assert_array_equal(c.numpy(), x[:, :64] @ y[:64] - x[:, 64:] @ y[64:])
+
+
 def test_a_narrow_tile_written_in_branches():
     inner = "for t in acc.chunks(64, 16):\n    with out.slot() as o:\n        if m == 0:\n"
     inner += "            o.write(t)\n        else:\n            o.write(-t)\n"
@@ -309,6 +343,7 @@ def test_mistakes_before_the_roles(statement, message):
         ("acc = acc * 10**400", "the constant does not fit f32"),
         ("x = acc.to(gr.f64)", "tile.to() takes a float type"),
         ("x = gr.range(0, 3, m)", "a range on the device counts upwards in constant steps"),
+        ("x = ring.drain(1, lag=2**40)", "lag counts iterations"),
         ("if acc and m: pass", "this cannot be a condition"),
     ],
 )
@@ -324,6 +359,15 @@ def test_a_slot_is_used_inside_its_with():
     sent = "for t in acc.chunks(64, 32):\n    with out.slot() as o:\n        o.write(t)\n"
     error = error_of(cell(after=sent + "    wg.tma_store(o, C[m, n].at(t))"))
     assert error.message == "wg.tma_store sends a written outbox slot"
+
+
+def test_spills_are_an_error_at_the_kernels_line():
+    many = "\n".join(f"x{i} = acc * {i + 1}" for i in range(12))
+    total = " + ".join(f"x{i} * x{(i + 1) % 12}" for i in range(12))
+    kernel = cell(after=f"{many}\nfor i in gr.range(3):\n    acc = acc + {total}\n{SEND}")
+    error = error_of(kernel)
+    assert "kernel 'kernel' spills registers to memory" in error.message
+    assert error.place.text.startswith("def kernel(")
 
 
 def test_a_role_has_no_positional_parameters():

@@ -30,7 +30,7 @@ def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
             help=f"the module was written to {_keep(name, text)}: please report it",
         ) from None
     if not reply["ok"]:
-        raise _error(name, reply["diagnostics"])
+        raise _error(name, reply["diagnostics"], sources)
     program = _runtime.Program(
         blobs["image"],
         [(source.name, source.file, source.first_line) for source in sources.values()],
@@ -48,7 +48,9 @@ def _keep(name: str, text: str) -> Path:
     return path
 
 
-def _error(name: str, diagnostics: list[dict[str, Any]]) -> CompileError:
+def _error(
+    name: str, diagnostics: list[dict[str, Any]], sources: dict[str, Source]
+) -> CompileError:
     errors = [
         diagnostic for diagnostic in diagnostics if diagnostic["severity"] == "error"
     ] or diagnostics
@@ -57,6 +59,10 @@ def _error(name: str, diagnostics: list[dict[str, Any]]) -> CompileError:
     first = errors[0]
     places = [_place(location) for location in first.get("locations", [])]
     known = [place for place in places if place is not None]
+    if not known and name in sources and f"kernel '{name}'" in first["message"]:
+        # About the kernel as a whole, such as its registers.
+        source = sources[name]
+        known = [source.place(source.definition)]
     message = "\n  ".join(
         [first["message"], *(f"note: {_note(note)}" for note in first.get("notes", []))]
     )

@@ -203,7 +203,7 @@ class Ring(CursorOwner):
         """``for k, s in ring.drain(n, lag=L)``: wait until a slot is full; the body reads it; then wait
         until the wgmmas of at most L iterations are in flight and free the slot L iterations back. At
         the loop's end everything is waited for: pending tiles that it carried can be read."""
-        if type(lag) is not int or lag < 0:
+        if type(lag) is not int or not 0 <= lag < 1 << 31:
             cx.fail(
                 "lag counts iterations", expected="a constant of at least 0", found=cx.describe(lag)
             )
@@ -276,7 +276,8 @@ class RingLoop(Value):
         emit_loop(visitor, form, step)
         if self.kind == "drain":
             for name, value in visitor.names.items():
-                if isinstance(value, Tile) and value.pending:
+                # An accumulator that is still fresh is for products after this loop.
+                if isinstance(value, Tile) and value.pending and value.written is not False:
                     visitor.names[name] = wait(cx, value)
 
     @staticmethod

@@ -6,6 +6,8 @@ NumPy is imported when the first NumPy array is made or read, not before.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from girih import dtypes
@@ -52,8 +54,8 @@ def asarray(x: Any, dtype: DType | None = None) -> Array:
     Raises TypeError for an element type that girih does not have or a conversion that would lose the
     kind of number (float to integer).
     """
-    if dtype is not None and not isinstance(dtype, DType):
-        raise TypeError(f"dtype is an element type such as girih.bf16, found {dtype!r}")
+    if dtype is not None:
+        _checked(dtype)
     if isinstance(x, Array) or (_speaks_dlpack(x) and not is_numpy(x)):
         array = x if isinstance(x, Array) else from_dlpack(x)
         if dtype is not None and array.dtype != dtype:
@@ -70,7 +72,7 @@ def asarray(x: Any, dtype: DType | None = None) -> Array:
 
 def empty(shape: int | tuple[int, ...], dtype: DType) -> Array:
     """A row-major array on the device whose elements are not set."""
-    return Array._empty(dtype.name, _shape(shape))
+    return Array._empty(_checked(dtype).name, _shape(shape))
 
 
 def zeros(shape: int | tuple[int, ...], dtype: DType) -> Array:
@@ -169,7 +171,17 @@ def _capsule(x: Any) -> Any:
 
 
 def _shape(shape: int | tuple[int, ...]) -> list[int]:
-    return [shape] if isinstance(shape, int) else list(shape)
+    extents = shape if isinstance(shape, Iterable) else (shape,)
+    try:
+        return [index(extent) for extent in extents]
+    except TypeError:
+        raise TypeError(f"a shape is an integer or a tuple of integers, found {shape!r}") from None
+
+
+def _checked(dtype: object) -> DType:
+    if not isinstance(dtype, DType):
+        raise TypeError(f"dtype is an element type such as girih.bf16, found {dtype!r}")
+    return dtype
 
 
 def _numpy_dtype(dtype: np.dtype) -> DType:
