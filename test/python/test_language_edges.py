@@ -411,6 +411,12 @@ def test_arguments_of_other_kinds():
         TypeError, match="dtype is an element type such as girih.bf16, found 'bf16'"
     ):
         gr.asarray(ARRAY, "bf16")
+    with pytest.raises(TypeError, match="dtype is an element type such as girih.bf16, found"):
+        gr.zeros((2, 2), np.float32)
+    for shape in ("ab", (1.5, 2)):
+        with pytest.raises(TypeError, match="a shape is an integer or a tuple of integers, found"):
+            gr.empty(shape, gr.f32)
+    assert gr.empty(np.int64(3), gr.f32).shape == (3,)
 
 
 def test_a_file_that_changed_under_a_kernel(tmp_path):
