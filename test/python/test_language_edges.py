@@ -92,7 +92,7 @@ def error_of(kernel):
     "condition",
     ["p and q", "p or q", "not p", "p < 5 < 3", "1 < q < 3", "p > 0 and q", "q or False"],
 )
-@pytest.mark.parametrize("p, q", [(1, 2), (0, 2), (2, 0), (4, 8)])
+@pytest.mark.parametrize(("p", "q"), [(1, 2), (0, 2), (2, 0), (4, 8)])
 def test_conditions_on_device_numbers_are_pythons(condition, p, q):
     kernel = cell(", p: gr.i32, q: gr.i32", after=f"if {condition}:\n    acc = -acc\n{SEND}")
     c, product = compute(kernel, p, q)
@@ -107,7 +107,9 @@ def test_booleans_compare_as_zero_and_one(condition, p):
     np.testing.assert_array_equal(c, -product if eval(condition) else product)
 
 
-@pytest.mark.parametrize("p, q", [(1 << 30, (1 << 31) - 1), (-7, 3), (7, -3), (-7, -3), (6, -3)])
+@pytest.mark.parametrize(
+    ("p", "q"), [(1 << 30, (1 << 31) - 1), (-7, 3), (7, -3), (-7, -3), (6, -3)]
+)
 def test_modulo_has_the_sign_of_the_divisor(p, q):
     after = f"if p % q == {p % q}:\n    acc = -acc\n{SEND}"
     c, product = compute(cell(", p: gr.i32, q: gr.i32", after=after), p, q)
@@ -120,7 +122,7 @@ def test_the_negative_of_zero():
     np.testing.assert_array_equal(c, -product)
 
 
-@pytest.mark.parametrize("empty, found", [(True, "0"), (False, "-")])
+@pytest.mark.parametrize(("empty", "found"), [(True, "0"), (False, "-")])
 def test_a_launch_of_no_ctas_is_refused(empty, found):
     @gr.kernel
     def kernel(c: gr.Out["M,N"]):
@@ -313,7 +315,7 @@ def test_tiles_taller_than_a_box():
 
 
 @pytest.mark.parametrize(
-    "statement, message",
+    ("statement", "message"),
     [
         ("x = ARRAY", "'ARRAY' is not a constant: kernels capture constants only"),
         ("x = 1 @ 2", "'MatMult' does not work on constants"),
@@ -337,7 +339,7 @@ def test_mistakes_before_the_roles(statement, message):
 
 
 @pytest.mark.parametrize(
-    "statement, message",
+    ("statement", "message"),
     [
         ("acc = acc * 1e300", "the constant does not fit f32"),
         ("acc = acc * 10**400", "the constant does not fit f32"),
