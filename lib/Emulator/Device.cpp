@@ -296,8 +296,8 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
     }
     uint64_t address = state->memory->allocate(std::max<uint64_t>(symbol.bytes, 1));
     std::memset(state->memory->host(address), 0, symbol.bytes);
-    std::memcpy(state->memory->host(address), symbol.initial.data(),
-                std::min<uint64_t>(symbol.initial.size(), symbol.bytes));
+    std::copy_n(symbol.initial.begin(), std::min<uint64_t>(symbol.initial.size(), symbol.bytes),
+                state->memory->host(address));
     image.variables[std::string(symbol.name)] = {address, symbol.bytes};
   }
   for (const ptx::Symbol &symbol : ast.variables)
