@@ -187,6 +187,23 @@ Step copyToShared(Context &c, const Instr &in) {
   }
   return Step::Next;
 }
+/// Adds a tensor operand, [map, {coordinates}], to the list; false: the instruction was refused.
+bool listTensor(Decoder &d, const ptx::Operand &op) {
+  auto refuse = [&](std::string why) {
+    d.fail(std::move(why));
+    return false;
+  };
+  if (op.kind != OperandKind::Tensor || op.elements[1].kind != OperandKind::Vector)
+    return refuse("expected [map, {coordinates}]");
+  listAddress(d, op.elements[0]);
+  int rank = d.which({"1d", "2d", "3d", "4d", "5d"}) + 1;
+  if (op.elements[1].elements.size() != static_cast<size_t>(rank))
+    return refuse("expected " + std::to_string(rank) + " coordinates");
+  for (const ptx::Operand &e : op.elements[1].elements)
+    d.listAdd(d.source(e, 4));
+  d.out.count = static_cast<uint8_t>(rank);
+  return true;
+}
 void buildToShared(Decoder &d, int variant) {
   // dst, [map, coordinates] or src, size; then the barrier, the mask and the cache policy.
   bool tensor = variant == 0, multicast = d.has("multicast::cluster");
@@ -197,16 +214,8 @@ void buildToShared(Decoder &d, int variant) {
   listAddress(d, d.operand(0));
   listAddress(d, d.operand(barrier));
   if (tensor) {
-    const ptx::Operand &op = d.operand(1);
-    if (op.kind != OperandKind::Tensor || op.elements[1].kind != OperandKind::Vector)
-      return d.fail("expected [map, {coordinates}]");
-    listAddress(d, op.elements[0]);
-    int rank = d.which({"1d", "2d", "3d", "4d", "5d"}) + 1;
-    if (op.elements[1].elements.size() != static_cast<size_t>(rank))
-      return d.fail("expected " + std::to_string(rank) + " coordinates");
-    for (const ptx::Operand &e : op.elements[1].elements)
-      d.listAdd(d.source(e, 4));
-    d.out.count = static_cast<uint8_t>(rank);
+    if (!listTensor(d, d.operand(1)))
+      return;
   } else {
     listAddress(d, d.operand(1));
     d.listAdd(d.source(2, 4));
@@ -276,16 +285,8 @@ void buildToGlobal(Decoder &d, int variant) {
   d.listStart();
   listAddress(d, d.operand(1));
   if (tensor) {
-    const ptx::Operand &op = d.operand(0);
-    if (op.kind != OperandKind::Tensor || op.elements[1].kind != OperandKind::Vector)
-      return d.fail("expected [map, {coordinates}]");
-    listAddress(d, op.elements[0]);
-    int rank = d.which({"1d", "2d", "3d", "4d", "5d"}) + 1;
-    if (op.elements[1].elements.size() != static_cast<size_t>(rank))
-      return d.fail("expected " + std::to_string(rank) + " coordinates");
-    for (const ptx::Operand &e : op.elements[1].elements)
-      d.listAdd(d.source(e, 4));
-    d.out.count = static_cast<uint8_t>(rank);
+    if (!listTensor(d, d.operand(0)))
+      return;
   } else {
     listAddress(d, d.operand(0));
     d.listAdd(d.source(2, 4));
