@@ -2,12 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
+#undef GIRIH_TARGET_FILE
+#define GIRIH_TARGET_FILE "Emulator/Exec/Arithmetic.cpp"
+#include "Emulator/Exec/Targets.h"
 
 #include <limits>
 #include <type_traits>
 
-namespace girih::emu {
+GIRIH_TARGET_BEGIN
 
 namespace {
 
@@ -327,4 +329,4 @@ const Form forms[] = {
 
 std::span<const Form> arithmeticForms() { return forms; }
 
-} // namespace girih::emu
+GIRIH_TARGET_END

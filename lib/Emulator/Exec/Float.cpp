@@ -4,12 +4,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
+#undef GIRIH_TARGET_FILE
+#define GIRIH_TARGET_FILE "Emulator/Exec/Float.cpp"
+#include "Emulator/Exec/Targets.h"
 #include "girih/Emulator/FloatFormats.h"
 
 #include <cmath>
 
-namespace girih::emu {
+GIRIH_TARGET_BEGIN
 
 namespace {
 
@@ -407,4 +409,4 @@ const Form forms[] = {
 
 std::span<const Form> floatForms() { return forms; }
 
-} // namespace girih::emu
+GIRIH_TARGET_END

@@ -1,6 +1,7 @@
 // The loops over the 32 lanes of a warp that most instructions are. Results go through a local
 // array, so that the compiler needs to prove nothing about aliasing to vectorise, and are stored
-// whole or under the mask.
+// whole or under the mask. They are always inlined: the caller's instruction set is theirs
+// (Exec/Targets.h).
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -16,7 +17,7 @@
 namespace girih::emu {
 
 template <typename T>
-inline void storeLanes(const Context &c, int32_t destination, const T *values) {
+[[gnu::always_inline]] inline void storeLanes(const Context &c, int32_t destination, const T *values) {
   T *d = c.dst<T>(destination);
   if (c.mask == kFullMask) {
     std::memcpy(d, values, 32 * sizeof(T));
@@ -40,7 +41,7 @@ inline uint32_t packFlags(const uint8_t *flags) {
   return bits;
 }
 
-template <typename D, typename A, typename F> inline Step lanes1(Context &c, const Instr &in, F f) {
+template <typename D, typename A, typename F> [[gnu::always_inline]] inline Step lanes1(Context &c, const Instr &in, F f) {
   const A *a = c.src<A>(in.s[0]);
   D t[32];
   for (unsigned i = 0; i < 32; ++i)
@@ -49,7 +50,7 @@ template <typename D, typename A, typename F> inline Step lanes1(Context &c, con
   return Step::Next;
 }
 template <typename D, typename A, typename B, typename F>
-inline Step lanes2(Context &c, const Instr &in, F f) {
+[[gnu::always_inline]] inline Step lanes2(Context &c, const Instr &in, F f) {
   const A *a = c.src<A>(in.s[0]);
   const B *b = c.src<B>(in.s[1]);
   D t[32];
@@ -59,7 +60,7 @@ inline Step lanes2(Context &c, const Instr &in, F f) {
   return Step::Next;
 }
 template <typename D, typename A, typename B, typename C, typename F>
-inline Step lanes3(Context &c, const Instr &in, F f) {
+[[gnu::always_inline]] inline Step lanes3(Context &c, const Instr &in, F f) {
   const A *a = c.src<A>(in.s[0]);
   const B *b = c.src<B>(in.s[1]);
   const C *e = c.src<C>(in.s[2]);

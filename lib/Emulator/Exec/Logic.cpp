@@ -2,12 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
+#undef GIRIH_TARGET_FILE
+#define GIRIH_TARGET_FILE "Emulator/Exec/Logic.cpp"
+#include "Emulator/Exec/Targets.h"
 #include "girih/Emulator/FloatFormats.h"
 
 #include <cmath>
 
-namespace girih::emu {
+GIRIH_TARGET_BEGIN
 
 namespace {
 
@@ -380,4 +382,4 @@ const Form forms[] = {
 
 std::span<const Form> logicForms() { return forms; }
 
-} // namespace girih::emu
+GIRIH_TARGET_END

@@ -2,9 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
+#undef GIRIH_TARGET_FILE
+#define GIRIH_TARGET_FILE "Emulator/Exec/Move.cpp"
+#include "Emulator/Exec/Targets.h"
 
-namespace girih::emu {
+GIRIH_TARGET_BEGIN
 
 namespace {
 
@@ -172,4 +174,4 @@ const Form forms[] = {
 
 std::span<const Form> moveForms() { return forms; }
 
-} // namespace girih::emu
+GIRIH_TARGET_END

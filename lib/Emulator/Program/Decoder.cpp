@@ -4,6 +4,7 @@
 #include "Emulator/Machine/GlobalMemory.h"
 #include "Emulator/Machine/Machine.h"
 #include "Emulator/Program/ControlFlow.h"
+#include "Emulator/Units/Isa.h"
 
 #include <bit>
 #include <cstring>
@@ -124,10 +125,17 @@ bool matches(const char *pattern, const std::vector<std::string_view> &modifiers
 const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOpcode() {
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const Form *>> result;
-    for (std::span<const Form> family :
-         {arithmeticForms(), floatForms(), roundedForms(), logicForms(), conversionForms(),
-          moveForms(), memoryForms(), atomicForms(), fenceForms(), controlForms(), warpForms(),
-          barrierForms(), asyncForms(), wgmmaForms(), matrixForms()})
+    std::vector<std::span<const Form>> families = {
+        roundedForms(), memoryForms(),  atomicForms(), fenceForms(), controlForms(),
+        warpForms(),    barrierForms(), asyncForms(),  wgmmaForms(), matrixForms()};
+    const Isa isa = activeIsa();
+#define GIRIH_ADD(name)                                                                            \
+  families.push_back(isa == Isa::Avx512 ? avx512::name()                                           \
+                     : isa == Isa::Avx2 ? avx2::name()                                             \
+                                        : plain::name());
+    GIRIH_LANE_FAMILIES(GIRIH_ADD)
+#undef GIRIH_ADD
+    for (std::span<const Form> family : families)
       for (const Form &form : family)
         result[form.opcode].push_back(&form);
     return result;

@@ -29,12 +29,21 @@ struct Form {
   bool hints = false;
 };
 
-std::span<const Form> arithmeticForms();
-std::span<const Form> floatForms();
+// Families whose lane loops are compiled for each instruction set of the host (Exec/Targets.h).
+#define GIRIH_LANE_FAMILIES(X)                                                                     \
+  X(arithmeticForms) X(floatForms) X(logicForms) X(conversionForms) X(moveForms)
+#define GIRIH_DECLARE(name) std::span<const Form> name();
+namespace plain {
+GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
+}
+namespace avx2 {
+GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
+}
+namespace avx512 {
+GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
+}
+#undef GIRIH_DECLARE
 std::span<const Form> roundedForms();
-std::span<const Form> logicForms();
-std::span<const Form> conversionForms();
-std::span<const Form> moveForms();
 std::span<const Form> memoryForms();
 std::span<const Form> atomicForms();
 std::span<const Form> fenceForms();
