@@ -12,6 +12,8 @@ namespace {
 
 using ptx::OperandKind;
 using ptx::Type;
+/// A .b128 register.
+using Wide = unsigned __int128;
 
 template <typename T> Step move(Context &c, const Instr &in) {
   const T *a = c.src<T>(in.s[0]);
@@ -24,27 +26,58 @@ Step movePred(Context &c, const Instr &in) {
   storePred(c, in.d[0], c.predSrc(in.s[0]) ^ (in.sub & 1 ? ~0u : 0u));
   return Step::Next;
 }
-/// d = {a, b[, c, d]}, low element first.
-template <typename D, typename S> Step pack(Context &c, const Instr &in) {
+/// d = {a, b[, c, d]}, low element first. Elements of 8 bits lie in 16-bit registers.
+template <typename D, typename S, unsigned Bits = 8 * sizeof(S)>
+Step pack(Context &c, const Instr &in) {
   D t[32] = {};
   for (uint32_t e = 0; e < in.listCount; ++e) {
     const S *a = c.src<S>(c.cluster.kernel.lists[in.list + e]);
-    for (unsigned i = 0; i < 32; ++i)
-      t[i] |= static_cast<D>(static_cast<D>(a[i]) << (8 * sizeof(S) * e));
+    for (unsigned i = 0; i < 32; ++i) {
+      D element = static_cast<D>(a[i]);
+      if constexpr (Bits < 8 * sizeof(S))
+        element &= (D(1) << Bits) - 1;
+      t[i] |= static_cast<D>(element << (Bits * e));
+    }
   }
   storeLanes(c, in.d[0], t);
   return Step::Next;
 }
-template <typename S, typename D> Step unpack(Context &c, const Instr &in) {
+template <typename S, typename D, unsigned Bits = 8 * sizeof(D)>
+Step unpack(Context &c, const Instr &in) {
   S a[32];
   std::memcpy(a, c.src<S>(in.s[0]), sizeof(a));
   for (uint32_t e = 0; e < in.listCount; ++e) {
     D t[32];
-    for (unsigned i = 0; i < 32; ++i)
-      t[i] = static_cast<D>(a[i] >> (8 * sizeof(D) * e));
+    for (unsigned i = 0; i < 32; ++i) {
+      t[i] = static_cast<D>(a[i] >> (Bits * e));
+      if constexpr (Bits < 8 * sizeof(D))
+        t[i] &= (D(1) << Bits) - 1;
+    }
     storeLanes(c, c.cluster.kernel.lists[in.list + e], t);
   }
   return Step::Next;
+}
+/// How many bits (9.7.9.3) a value of `width` bytes has in each of `count` elements; nullptr where
+/// that is no form of mov.
+ExecFn splitter(unsigned width, unsigned part, bool packs) {
+  switch (width << 8 | part) {
+  case 0x201:
+    return packs ? ExecFn(pack<uint16_t, uint16_t, 8>) : ExecFn(unpack<uint16_t, uint16_t, 8>);
+  case 0x401:
+    return packs ? ExecFn(pack<uint32_t, uint16_t, 8>) : ExecFn(unpack<uint32_t, uint16_t, 8>);
+  case 0x402:
+    return packs ? ExecFn(pack<uint32_t, uint16_t>) : ExecFn(unpack<uint32_t, uint16_t>);
+  case 0x802:
+    return packs ? ExecFn(pack<uint64_t, uint16_t>) : ExecFn(unpack<uint64_t, uint16_t>);
+  case 0x804:
+    return packs ? ExecFn(pack<uint64_t, uint32_t>) : ExecFn(unpack<uint64_t, uint32_t>);
+  case 0x1004:
+    return packs ? ExecFn(pack<Wide, uint32_t>) : ExecFn(unpack<Wide, uint32_t>);
+  case 0x1008:
+    return packs ? ExecFn(pack<Wide, uint64_t>) : ExecFn(unpack<Wide, uint64_t>);
+  default:
+    return nullptr;
+  }
 }
 /// %clock and friends count executed instructions of the cluster: they advance, and the same seed
 /// gives the same values.
@@ -81,26 +114,23 @@ void buildMov(Decoder &d, int) {
   if (to.kind == OperandKind::Vector || from.kind == OperandKind::Vector) {
     const ptx::Operand &vector = to.kind == OperandKind::Vector ? to : from;
     unsigned count = static_cast<unsigned>(vector.elements.size());
-    if (count < 2 || width % count != 0 || width / count < 2)
+    const bool packs = &vector == &from;
+    unsigned part = count ? width / count : 0;
+    d.out.exec = width % std::max(1u, count) == 0 ? splitter(width, part, packs) : nullptr;
+    if (!d.out.exec)
       return d.fail("a vector of " + std::to_string(count) + " elements in " +
                     std::to_string(8 * width) + " bits");
-    unsigned part = width / count;
+    unsigned registers = std::max(2u, part);
     d.listStart();
-    if (&vector == &to) {
-      d.out.s[0] = d.source(from, width);
-      for (const ptx::Operand &e : vector.elements)
-        d.listAdd(d.dest(e, part));
-      d.out.sub |= 0x80;
-      d.out.exec = width == 4  ? ExecFn(unpack<uint32_t, uint16_t>)
-                   : part == 4 ? ExecFn(unpack<uint64_t, uint32_t>)
-                               : ExecFn(unpack<uint64_t, uint16_t>);
-    } else {
+    if (packs) {
       d.out.d[0] = d.dest(to, width);
       for (const ptx::Operand &e : vector.elements)
-        d.listAdd(d.source(e, part));
-      d.out.exec = width == 4  ? ExecFn(pack<uint32_t, uint16_t>)
-                   : part == 4 ? ExecFn(pack<uint64_t, uint32_t>)
-                               : ExecFn(pack<uint64_t, uint16_t>);
+        d.listAdd(d.source(e, registers));
+    } else {
+      d.out.s[0] = d.source(from, width);
+      for (const ptx::Operand &e : vector.elements)
+        d.listAdd(d.dest(e, registers));
+      d.out.sub |= 0x80;
     }
     return;
   }
@@ -118,7 +148,8 @@ void buildMov(Decoder &d, int) {
   d.out.flags |= kPlainMove;
   d.out.exec = width == 2   ? ExecFn(move<uint16_t>)
                : width == 4 ? ExecFn(move<uint32_t>)
-                            : ExecFn(move<uint64_t>);
+               : width == 8 ? ExecFn(move<uint64_t>)
+                            : ExecFn(move<Wide>);
 }
 
 /// The address of a variable of this CTA in another CTA of the cluster.
@@ -165,7 +196,7 @@ void buildGetctarank(Decoder &d, int) {
 }
 
 const Form forms[] = {
-    {"mov", "pred|b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", buildMov},
+    {"mov", "pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", buildMov},
     {"mapa", "shared::cluster? u32|u64", buildMapa},
     {"getctarank", "shared::cluster? u32|u64", buildGetctarank},
 };

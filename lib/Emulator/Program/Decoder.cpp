@@ -21,13 +21,12 @@ constexpr uint32_t alignUp(uint64_t value, uint32_t alignment) {
   return static_cast<uint32_t>((value + alignment - 1) / alignment * alignment);
 }
 
-/// Width of a register of this type in the register file; 1 stands for a predicate, 0 for what is
-/// not modelled.
+/// Width of a register of this type in the register file; 1 stands for a predicate.
 unsigned registerWidth(Type type) {
   if (type == Type::Pred)
     return 1;
   unsigned bytes = ptx::typeBytes(type);
-  return bytes == 1 ? 2 : bytes == 16 ? 0 : bytes;
+  return bytes == 1 ? 2 : bytes;
 }
 
 struct SpecialName {
@@ -224,8 +223,9 @@ Src Decoder::constant(uint64_t value, unsigned width) {
   if (fresh) {
     size_t offset = (kernel.constants.size() + 63) / 64 * 64;
     kernel.constants.resize(offset + 32 * width);
+    // A literal has 64 bits; of 128 the upper half is zero.
     for (unsigned lane = 0; lane < 32; ++lane)
-      std::memcpy(kernel.constants.data() + offset + lane * width, &value, width);
+      std::memcpy(kernel.constants.data() + offset + lane * width, &value, std::min(width, 8u));
     entry->second = ~static_cast<Src>(offset);
   }
   return entry->second;
@@ -241,9 +241,8 @@ Src Decoder::source(const Operand &op, unsigned width, uint8_t *anyWidth) {
   switch (op.kind) {
   case OperandKind::Register: {
     unsigned actual = registerWidth(function.registers[op.index].type);
-    if (actual == 0 || actual == 1) {
-      fail(actual ? "a predicate where a value is needed"
-                  : "128-bit registers are not modelled here");
+    if (actual == 1) {
+      fail("a predicate where a value is needed");
       return 0;
     }
     if (anyWidth)
@@ -317,8 +316,7 @@ int32_t Decoder::dest(const Operand &op, unsigned width, uint8_t *anyWidth) {
   }
   unsigned actual = registerWidth(function.registers[op.index].type);
   if (actual < 2) {
-    fail(actual ? "a predicate as the destination of a value"
-                : "128-bit registers are not modelled here");
+    fail("a predicate as the destination of a value");
     return 0;
   }
   if (anyWidth)
@@ -415,11 +413,8 @@ void Decoder::layoutRegisters() {
   offset = alignUp(offset, 64);
   for (size_t i = 0; i < function.registers.size(); ++i) {
     unsigned width = registerWidth(function.registers[i].type);
-    if (width < 2) {
-      if (width == 0)
-        registerOffset[i] = 0;
+    if (width < 2)
       continue;
-    }
     registerOffset[i] = static_cast<int32_t>(offset);
     offset += 32 * width;
   }

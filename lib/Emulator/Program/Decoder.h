@@ -121,7 +121,7 @@ public:
   void fail(const std::string &message);
   bool failed() const { return failedNow; }
 
-  /// A value to read. `width`: 2, 4 or 8 bytes. Registers of another width are an error unless
+  /// A value to read. `width`: 2, 4, 8 or 16 bytes. Registers of another width are an error unless
   /// `anyWidth` is given, which receives theirs.
   Src source(const ptx::Operand &operand, unsigned width, uint8_t *anyWidth = nullptr);
   Src source(size_t index, unsigned width) { return source(operand(index), width); }
@@ -162,9 +162,9 @@ private:
   bool failedNow = false;
   std::vector<int32_t> registerOffset;
   std::vector<uint64_t> symbolOffset;
-  std::unordered_map<uint64_t, Src> constantsByValue[9];
+  std::unordered_map<uint64_t, Src> constantsByValue[17];
   std::unordered_map<std::string, const Form *> formCache;
-  int32_t scratchByWidth[9];
+  int32_t scratchByWidth[17];
   std::unordered_map<int, int32_t> specialOffset;
 };
 

@@ -40,6 +40,23 @@ TEST(Language, ModifiersAreASet) {
   }
 }
 
+TEST(Language, RegistersOf128And8Bits) {
+  // PTX ISA 9.7.9.3: parts are packed least significant first, and unpacked in the same order.
+  Ran ran = run(".reg .b128 %q<3>; .reg .b8 %b<4>; mov.b64 %rd3, 0x1111111122222222; mov.b64 %rd4, "
+                "0x3333333344444444;"
+                "mov.b128 %q0, {%rd3, %rd4}; mov.b128 %q1, %q0; mov.b128 {%rd5, _}, %q1;"
+                "mov.b128 {%r4, %r5, %r6, %r7}, %q1; mov.b128 %q2, {%r7, %r6, %r5, %r4};"
+                "mov.b128 {_, %rd6}, %q2; setp.eq.u64 %p0, %rd5, %rd3;"
+                "mov.b64 {%r8, %r9}, %rd6; mov.b32 {%b0, %b1, %b2, _}, %r9; mov.b32 %r10, {%b2, "
+                "%b1, %b0, %b0};"
+                "sub.u32 %r10, %r10, %r8; @!%p0 mov.u32 %r10, 0; st.global.u32 [%rd1], %r10;");
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  // From its low end %q2 reads 33333333 44444444 11111111 22222222; %rd6 holds the upper half.
+  EXPECT_EQ(ran.out[5], 0x22222222u - 0x11111111u);
+  EXPECT_THAT(refusal(kernelText(".reg .b128 %q<1>; mov.b128 %q0, {%rd3, %rd4, %rd5};", {})),
+              HasSubstr("a vector of 3 elements in 128 bits"));
+}
+
 TEST(Language, ParameterThroughARegisterAndNarrowLoads) {
   Ran ran = run("mov.b64 %rd5, p_out; ld.param.u64 %rd6, [%rd5]; setp.eq.u64 %p0, %rd6, %rd0; "
                 "selp.u32 %r5, 1, 0, %p0;"
