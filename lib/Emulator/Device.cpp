@@ -233,9 +233,11 @@ uint8_t *checkedRange(const GlobalMemory &memory, uint64_t address, uint64_t byt
 
 void Device::copyToDevice(uint64_t destination, const void *source, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
-  if (bytes)
-    std::memcpy(checkedRange(*state->memory, destination, bytes, "a copy to the device"), source,
-                bytes);
+  if (!bytes)
+    return;
+  std::memcpy(checkedRange(*state->memory, destination, bytes, "a copy to the device"), source,
+              bytes);
+  state->memory->setDefined(destination, bytes);
 }
 void Device::copyFromDevice(void *destination, uint64_t source, uint64_t bytes) const {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
@@ -245,9 +247,11 @@ void Device::copyFromDevice(void *destination, uint64_t source, uint64_t bytes) 
 }
 void Device::copyOnDevice(uint64_t destination, uint64_t source, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
-  if (bytes)
-    std::memmove(checkedRange(*state->memory, destination, bytes, "a copy on the device"),
-                 checkedRange(*state->memory, source, bytes, "a copy on the device"), bytes);
+  if (!bytes)
+    return;
+  std::memmove(checkedRange(*state->memory, destination, bytes, "a copy on the device"),
+               checkedRange(*state->memory, source, bytes, "a copy on the device"), bytes);
+  state->memory->copyDefined(destination, source, bytes);
 }
 void Device::fill(uint64_t destination, uint32_t value, unsigned elementBytes, uint64_t count) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
@@ -260,6 +264,7 @@ void Device::fill(uint64_t destination, uint32_t value, unsigned elementBytes, u
   if (count > UINT64_MAX / elementBytes)
     throw DeviceError(ErrorCode::InvalidValue, "a fill of too many elements");
   uint8_t *to = checkedRange(*state->memory, destination, count * elementBytes, "a fill");
+  state->memory->setDefined(destination, count * elementBytes);
   if (elementBytes == 1) {
     std::memset(to, static_cast<int>(value & 0xff), count);
     return;
@@ -298,6 +303,7 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
     std::memset(state->memory->host(address), 0, symbol.bytes);
     std::copy_n(symbol.initial.begin(), std::min<uint64_t>(symbol.initial.size(), symbol.bytes),
                 state->memory->host(address));
+    state->memory->setDefined(address, std::max<uint64_t>(symbol.bytes, 1));
     image.variables[std::string(symbol.name)] = {address, symbol.bytes};
   }
   for (const ptx::Symbol &symbol : ast.variables)

@@ -140,7 +140,10 @@ const std::vector<FindingKind> &findingKinds() {
       {"tensor-copy-invalid", "a tensor copy whose operands do not fit together"},
       {"tensor-map-invalid", "the bytes named as a tensor map are none"},
       {"trap", "the program executed a trap"},
-      {"uninitialised-shared", "shared memory is read that was never written"},
+      {"undefined-value", "a value that was never defined reaches an address, a branch, a barrier, "
+                          "a matrix operand or global memory"},
+      {"uninitialised-shared",
+       "a wgmma or an asynchronous store reads shared memory that was never written"},
       {"use-after-free", "an access to global memory that was freed"},
       {"warp-mask", "a member mask names lanes that do not execute the instruction"},
       {"wgmma-descriptor", "a wgmma descriptor that is not documented or leaves shared memory"},

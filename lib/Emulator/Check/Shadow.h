@@ -122,10 +122,7 @@ private:
   void touch(Cell &cell, uint32_t address, uint32_t bytes, const Accessor &who, Report &report) {
     const Clock &seen = who.order->seen;
     if constexpr (!isWrite) {
-      if (!cell.initialised) {
-        report(Conflict{ConflictKind::Uninitialised, address, bytes, {}});
-        cell.initialised = true;
-      } else if (cell.write.clock) {
+      if (cell.write.clock) {
         if (cell.write.agent != who.agent && seen.get(cell.write.agent) < cell.write.clock)
           report(Conflict{ConflictKind::ReadAfterWrite, address, bytes, cell.write});
         else if (who.kind != AccessKind::Generic && cell.write.kind() == AccessKind::Generic &&

@@ -11,7 +11,7 @@
 namespace girih::emu {
 
 /// Lane addresses: base register plus offset.
-inline void addresses(const Context &c, const Instr &in, uint64_t *out) {
+[[gnu::always_inline]] inline void addresses(const Context &c, const Instr &in, uint64_t *out) {
   if (in.s[0] == kNone) {
     for (unsigned i = 0; i < 32; ++i)
       out[i] = static_cast<uint64_t>(in.imm);
@@ -26,7 +26,7 @@ inline void addresses(const Context &c, const Instr &in, uint64_t *out) {
   }
 }
 
-inline AddressSpace classify(AddressSpace space, uint64_t &address) {
+[[gnu::always_inline]] inline AddressSpace classify(AddressSpace space, uint64_t &address) {
   if (space != AddressSpace::Generic)
     return space;
   uint64_t window = address & ~(kWindowBytes - 1);

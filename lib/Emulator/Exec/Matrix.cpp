@@ -11,8 +11,9 @@ namespace girih::emu {
 
 namespace {
 
-/// Row pointers of all matrices; false if a row is bad.
-bool rows(Context &c, const Instr &in, bool writes, uint8_t **row) {
+/// Row pointers of all matrices; false if a row is bad. `undefined`: a bit for each byte of each
+/// row.
+bool rows(Context &c, const Instr &in, bool writes, uint8_t **row, uint64_t *undefined = nullptr) {
   const unsigned count = in.count * 8u;
   for (unsigned lane = 0; lane < count; ++lane) {
     uint64_t address = static_cast<uint64_t>(in.imm);
@@ -36,6 +37,8 @@ bool rows(Context &c, const Instr &in, bool writes, uint8_t **row) {
         c.cluster.sharedWrite(c, *target, lane, offset, 16);
       else
         c.cluster.sharedRead(c, *target, lane, offset, 16);
+      if (undefined && (undefined[lane] = target->sharedDefined.undefinedMask(offset, 16)))
+        c.cluster.readUndefinedShared(c, *target, lane, offset, 16);
     }
     row[lane] = target->shared.data() + offset;
   }
@@ -44,7 +47,8 @@ bool rows(Context &c, const Instr &in, bool writes, uint8_t **row) {
 
 Step ldmatrix(Context &c, const Instr &in) {
   uint8_t *row[32];
-  if (!rows(c, in, false, row))
+  uint64_t undefined[32] = {};
+  if (!rows(c, in, false, row, undefined))
     return Step::Block;
   for (unsigned m = 0; m < in.count; ++m) {
     uint32_t t[32];
@@ -61,6 +65,14 @@ Step ldmatrix(Context &c, const Instr &in) {
       t[lane] = low | static_cast<uint32_t>(high) << 16;
     }
     storeLanes(c, c.cluster.kernel.lists[in.list + m], t);
+    uint32_t undefinedLanes = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      unsigned r = lane / 4, e = 2 * (lane % 4);
+      uint64_t bytes = in.sub & 1 ? (undefined[8 * m + e] | undefined[8 * m + e + 1]) >> (2 * r) & 3
+                                  : undefined[8 * m + r] >> (2 * e) & 15;
+      undefinedLanes |= uint32_t(bytes != 0) << lane;
+    }
+    c.setDefined(c.cluster.kernel.lists[in.list + m], undefinedLanes, c.pc);
   }
   return Step::Next;
 }

@@ -5,9 +5,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#undef GIRIH_TARGET_FILE
+#define GIRIH_TARGET_FILE "Emulator/Exec/Memory.cpp"
+#include "Emulator/Exec/Targets.h"
+
 #include "Emulator/Exec/Address.h"
 
-namespace girih::emu {
+GIRIH_TARGET_BEGIN
 
 namespace {
 
@@ -62,7 +66,8 @@ bool localInBounds(Context &c, unsigned lane, uint64_t address, uint32_t bytes, 
 
 /// Do the lanes of a whole warp name one aligned, contiguous run of global memory? Most accesses
 /// do.
-bool contiguousGlobal(Context &c, const Instr &in, const uint64_t *address, uint32_t total) {
+[[gnu::always_inline]] inline bool contiguousGlobal(Context &c, const Instr &in,
+                                                    const uint64_t *address, uint32_t total) {
   if (c.mask != kFullMask ||
       (in.space != AddressSpace::Global && in.space != AddressSpace::Generic))
     return false;
@@ -75,16 +80,85 @@ bool contiguousGlobal(Context &c, const Instr &in, const uint64_t *address, uint
 
 constexpr uint8_t kOrdered = 1, kYields = 2;
 
-template <typename M, typename R> inline R extendTo(M value) { return static_cast<R>(value); }
+/// Where a lane's access goes.
+struct Place {
+  AddressSpace space = AddressSpace::Global;
+  Cta *cta = nullptr;          ///< shared memory
+  uint8_t *bytes = nullptr;    ///< not for global memory
+  uint64_t address = 0;        ///< offset in its space; of global memory the address
+  DefinedBits *bits = nullptr; ///< with checks: of shared and local memory
+};
+
+/// Checks one lane's access and finds its bytes. False: reported, the cluster has stopped.
+bool place(Context &c, const Instr &in, unsigned lane, uint64_t address, uint32_t bytes,
+           bool writes, Place &out) {
+  const char *what = writes ? "writes" : "reads";
+  const bool check = c.cluster.checking();
+  out.space = classify(in.space, address);
+  switch (out.space) {
+  case AddressSpace::Shared: {
+    uint32_t offset = 0;
+    out.cta = c.cluster.sharedTarget(c, lane, address, bytes, offset, what);
+    if (!out.cta || misaligned(c, lane, offset, bytes, "shared", what))
+      return false;
+    out.address = offset;
+    out.bytes = out.cta->shared.data() + offset;
+    out.bits = check ? &out.cta->sharedDefined : nullptr;
+    return true;
+  }
+  case AddressSpace::Local: {
+    if (!localInBounds(c, lane, address, bytes, what) ||
+        misaligned(c, lane, address, bytes, "local", what))
+      return false;
+    out.address = size_t(lane) * c.cluster.kernel.localBytes + address;
+    out.bytes = c.warp.local.data() + out.address;
+    out.bits = check ? &c.warp.localDefined : nullptr;
+    return true;
+  }
+  case AddressSpace::Param:
+    if (writes) {
+      c.cluster.fault("param-write", "write to a kernel parameter",
+                      {c.cluster.here(c, what, static_cast<int>(lane))});
+      return false;
+    }
+    out.address = address - kParamWindow;
+    if (out.address + bytes > c.cluster.launch.params.size()) {
+      c.cluster.fault("param-out-of-bounds", "read past the kernel's parameters",
+                      {c.cluster.here(c, what, static_cast<int>(lane))});
+      return false;
+    }
+    // Parameters are only read.
+    out.bytes = const_cast<uint8_t *>(c.cluster.launch.params.data()) + out.address;
+    return true;
+  default:
+    out.address = address;
+    return (c.cluster.globalInBounds(address, bytes) ||
+            c.cluster.checkGlobal(c, lane, address, bytes, what)) &&
+           !misaligned(c, lane, address, bytes, "global", what);
+  }
+}
+
+/// Marks what a lane has loaded: `undefined` has a bit for each byte in memory.
+template <typename M, typename R>
+void passLoaded(Context &c, const Instr &in, const int32_t *list, unsigned lane,
+                uint64_t undefined) {
+  Definedness &defined = c.warp.defined;
+  constexpr uint16_t whole = static_cast<uint16_t>((1u << sizeof(R)) - 1);
+  for (unsigned e = 0; e < in.count; ++e) {
+    uint64_t bytes = undefined >> (e * sizeof(M)) & DefinedBits::maskOf(0, sizeof(M));
+    // An extended value depends on its top byte.
+    if (sizeof(M) < sizeof(R) && std::is_signed_v<M> && bytes >> (sizeof(M) - 1) & 1)
+      bytes |= ~DefinedBits::maskOf(0, sizeof(M));
+    defined.setBytes(slotOf(list[e]), lane, static_cast<uint16_t>(bytes & whole), whole, c.pc);
+  }
+}
 
 /// M: type in memory (signed if it is to be sign-extended); R: the register's unsigned type.
 template <typename M, typename R> Step load(Context &c, const Instr &in) {
-  uint64_t address[32];
-  addresses(c, in, address);
-  if ((in.sub & kOrdered) && mustOrder(c, in, address))
-    return order(c);
   const uint32_t total = sizeof(M) * in.count;
   const int32_t *list = c.cluster.kernel.lists.data() + in.list;
+  const bool check = c.cluster.checking();
+  const Step next = in.sub & kYields ? Step::Yield : Step::Next;
   if (in.space == AddressSpace::Param && in.s[0] == kNone &&
       static_cast<uint64_t>(in.imm) - kParamWindow + total <= c.cluster.launch.params.size()) {
     // A parameter by name: one value for all lanes.
@@ -93,65 +167,64 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
       std::memcpy(&value, c.cluster.launch.params.data() + (in.imm - kParamWindow) + e * sizeof(M),
                   sizeof(M));
       R t[32];
-      std::fill(std::begin(t), std::end(t), static_cast<R>(value));
+      for (R &lane : t)
+        lane = static_cast<R>(value);
       storeLanes(c, list[e], t);
+      c.setDefined(list[e]);
     }
-    return Step::Next;
+    return next;
   }
+  alignas(64) uint64_t address[32];
+  addresses(c, in, address);
+  if ((in.sub & kOrdered) && mustOrder(c, in, address))
+    return order(c);
   if (contiguousGlobal(c, in, address, total)) {
-    M run[32 * 8];
+    alignas(64) M run[32 * 8];
     c.cluster.readGlobal(address[0], run, 32 * total);
     for (unsigned e = 0; e < in.count; ++e) {
-      R t[32];
-      for (unsigned i = 0; i < 32; ++i)
-        t[i] = static_cast<R>(run[i * in.count + e]);
-      storeLanes(c, list[e], t);
+      if (in.count == 1 && sizeof(M) == sizeof(R)) {
+        std::memcpy(c.dst<R>(list[0]), run, sizeof(R) * 32);
+      } else {
+        R t[32];
+        for (unsigned i = 0; i < 32; ++i)
+          t[i] = static_cast<R>(run[i * in.count + e]);
+        storeLanes(c, list[e], t);
+      }
+      c.setDefined(list[e]);
     }
-    return in.sub & kYields ? Step::Yield : Step::Next;
+    if (check && !c.cluster.globalDefined(address[0], 32 * total)) [[unlikely]]
+      for (unsigned lane = 0; lane < 32; ++lane)
+        passLoaded<M, R>(c, in, list, lane, c.cluster.globalUndefined(address[lane], total));
+    return next;
   }
   M values[8][32];
+  uint64_t undefined[32] = {};
+  uint64_t anyUndefined = 0;
   Runs runs{c, false};
-  const bool check = c.cluster.checking();
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
-    uint64_t a = address[lane];
+    Place at;
+    if (!place(c, in, lane, address[lane], total, false, at))
+      return Step::Block;
     M piece[8];
-    switch (classify(in.space, a)) {
-    case AddressSpace::Shared: {
-      uint32_t offset = 0;
-      Cta *target = c.cluster.sharedTarget(c, lane, a, total, offset, "reads");
-      if (!target)
-        return Step::Block;
-      if (misaligned(c, lane, offset, total, "shared", "reads"))
-        return Step::Block;
-      if (in.sub & kOrdered)
-        c.cluster.atomicOrder(c, *target, lane, offset, total, false);
-      else if (check)
-        runs.add(target, offset, total, lane);
-      std::memcpy(piece, target->shared.data() + offset, total);
-      break;
-    }
-    case AddressSpace::Param:
-      a -= kParamWindow;
-      if (a + total > c.cluster.launch.params.size()) {
-        c.cluster.fault("param-out-of-bounds", "read past the kernel's parameters",
-                        {c.cluster.here(c, "reads", static_cast<int>(lane))});
-        return Step::Block;
+    if (at.bytes)
+      std::memcpy(piece, at.bytes, total);
+    else
+      c.cluster.readGlobal(at.address, piece, total);
+    if (check) {
+      if (at.cta) {
+        if (in.sub & kOrdered)
+          c.cluster.atomicOrder(c, *at.cta, lane, static_cast<uint32_t>(at.address), total, false);
+        else
+          runs.add(at.cta, static_cast<uint32_t>(at.address), total, lane);
       }
-      std::memcpy(piece, c.cluster.launch.params.data() + a, total);
-      break;
-    case AddressSpace::Local:
-      if (!localInBounds(c, lane, a, total, "reads"))
-        return Step::Block;
-      std::memcpy(piece, c.warp.local.data() + size_t(lane) * c.cluster.kernel.localBytes + a,
-                  total);
-      break;
-    default:
-      if (!c.cluster.globalInBounds(a, total) && !c.cluster.checkGlobal(c, lane, a, total, "reads"))
-        return Step::Block;
-      if (misaligned(c, lane, a, total, "global", "reads"))
-        return Step::Block;
-      c.cluster.readGlobal(a, piece, total);
+      if (at.bits)
+        undefined[lane] = at.bits->undefinedMask(at.address, total);
+      else if (!at.bytes)
+        undefined[lane] = c.cluster.globalUndefined(at.address, total);
+      if (undefined[lane] && at.cta)
+        c.cluster.readUndefinedShared(c, *at.cta, lane, static_cast<uint32_t>(at.address), total);
+      anyUndefined |= undefined[lane];
     }
     for (unsigned e = 0; e < in.count; ++e)
       values[e][lane] = piece[e];
@@ -163,74 +236,111 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
     for (unsigned i = 0; i < 32; ++i)
       t[i] = static_cast<R>(values[e][i]);
     storeLanes(c, list[e], t);
+    c.setDefined(list[e]);
   }
-  return in.sub & kYields ? Step::Yield : Step::Next;
+  if (anyUndefined) [[unlikely]]
+    for (uint32_t m = c.mask; m; m &= m - 1) {
+      unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
+      passLoaded<M, R>(c, in, list, lane, undefined[lane]);
+    }
+  return next;
+}
+
+/// Undefined bytes of what a lane stores, one bit for each byte in memory.
+template <typename M>
+uint64_t storedUndefined(Context &c, const Instr &in, const int32_t *list, unsigned lane) {
+  uint64_t result = 0;
+  for (unsigned e = 0; e < in.count; ++e)
+    if (list[e] >= 0)
+      result |= (c.warp.defined.bytes(slotOf(list[e]), lane) & DefinedBits::maskOf(0, sizeof(M)))
+                << (e * sizeof(M));
+  return result;
+}
+/// An element of which no byte is defined must not reach global memory. (Padding inside an element
+/// may.)
+template <typename M>
+void checkStored(Context &c, const Instr &in, const int32_t *list, unsigned lane,
+                 uint64_t undefined) {
+  for (unsigned e = 0; e < in.count; ++e) {
+    const uint64_t whole = DefinedBits::maskOf(e * sizeof(M), sizeof(M));
+    if ((undefined & whole) == whole) {
+      c.cluster.reportUndefined(c, "a value stored to global memory is", lane,
+                                c.warp.defined.origin(slotOf(list[e])));
+      return;
+    }
+  }
 }
 
 template <typename M, typename R> Step store(Context &c, const Instr &in) {
-  uint64_t address[32];
+  alignas(64) uint64_t address[32];
   addresses(c, in, address);
   if ((in.sub & kOrdered) && mustOrder(c, in, address))
     return order(c);
   const uint32_t total = sizeof(M) * in.count;
   const int32_t *list = c.cluster.kernel.lists.data() + in.list;
+  const bool check = c.cluster.checking();
+  const Step next = in.sub & kYields ? Step::Yield : Step::Next;
+  uint32_t undefinedLanes = 0;
+  if (check)
+    for (unsigned e = 0; e < in.count; ++e)
+      undefinedLanes |= c.undefinedLanes(list[e]);
   if (contiguousGlobal(c, in, address, total)) {
-    M run[32 * 8];
+    alignas(64) M run[32 * 8];
     for (unsigned e = 0; e < in.count; ++e) {
       const R *v = c.src<R>(list[e]);
       for (unsigned i = 0; i < 32; ++i)
         run[i * in.count + e] = static_cast<M>(v[i]);
     }
+    for (uint32_t m = undefinedLanes; m; m &= m - 1) {
+      unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
+      checkStored<M>(c, in, list, lane, storedUndefined<M>(c, in, list, lane));
+    }
     c.cluster.writeGlobal(address[0], run, 32 * total);
     ++c.cluster.progress;
-    return in.sub & kYields ? Step::Yield : Step::Next;
+    return next;
   }
+  struct Undefined {
+    DefinedBits *bits;
+    uint64_t address, bytes;
+  };
+  std::vector<Undefined> partly;
   Runs runs{c, true};
-  const bool check = c.cluster.checking();
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
-    uint64_t a = address[lane];
+    Place at;
+    if (!place(c, in, lane, address[lane], total, true, at))
+      return Step::Block;
     M piece[8];
     for (unsigned e = 0; e < in.count; ++e)
       piece[e] = static_cast<M>(c.src<R>(list[e])[lane]);
-    switch (classify(in.space, a)) {
-    case AddressSpace::Shared: {
-      uint32_t offset = 0;
-      Cta *target = c.cluster.sharedTarget(c, lane, a, total, offset, "writes");
-      if (!target)
-        return Step::Block;
-      if (misaligned(c, lane, offset, total, "shared", "writes"))
-        return Step::Block;
-      if (in.sub & kOrdered)
-        c.cluster.atomicOrder(c, *target, lane, offset, total, true);
-      else if (check)
-        runs.add(target, offset, total, lane);
-      std::memcpy(target->shared.data() + offset, piece, total);
-      break;
+    if (check) {
+      if (at.cta) {
+        if (in.sub & kOrdered)
+          c.cluster.atomicOrder(c, *at.cta, lane, static_cast<uint32_t>(at.address), total, true);
+        else
+          runs.add(at.cta, static_cast<uint32_t>(at.address), total, lane);
+      }
+      const uint64_t undefined =
+          undefinedLanes >> lane & 1 ? storedUndefined<M>(c, in, list, lane) : 0;
+      if (at.bits)
+        at.bits->set(at.address, total);
+      else if (undefined)
+        checkStored<M>(c, in, list, lane, undefined);
+      if (undefined && at.bits)
+        partly.push_back({at.bits, at.address, undefined});
     }
-    case AddressSpace::Local:
-      if (!localInBounds(c, lane, a, total, "writes"))
-        return Step::Block;
-      std::memcpy(c.warp.local.data() + size_t(lane) * c.cluster.kernel.localBytes + a, piece,
-                  total);
-      break;
-    case AddressSpace::Param:
-      c.cluster.fault("param-write", "write to a kernel parameter",
-                      {c.cluster.here(c, "writes", static_cast<int>(lane))});
-      return Step::Block;
-    default:
-      if (!c.cluster.globalInBounds(a, total) &&
-          !c.cluster.checkGlobal(c, lane, a, total, "writes"))
-        return Step::Block;
-      if (misaligned(c, lane, a, total, "global", "writes"))
-        return Step::Block;
-      c.cluster.writeGlobal(a, piece, total);
-    }
+    if (at.bytes)
+      std::memcpy(at.bytes, piece, total);
+    else
+      c.cluster.writeGlobal(at.address, piece, total);
   }
   if (check)
     runs.flush();
+  for (const Undefined &u : partly)
+    for (uint64_t m = u.bytes; m; m &= m - 1)
+      u.bits->clear(u.address + static_cast<uint64_t>(__builtin_ctzll(m)), 1);
   ++c.cluster.progress;
-  return in.sub & kYields ? Step::Yield : Step::Next;
+  return next;
 }
 
 template <template <typename, typename> class Pick> ExecFn pickAccess(Type type, unsigned width) {
@@ -363,4 +473,4 @@ const Form forms[] = {
 
 std::span<const Form> memoryForms() { return forms; }
 
-} // namespace girih::emu
+GIRIH_TARGET_END

@@ -20,7 +20,7 @@ template <ShuffleMode mode> Step shuffle(Context &c, const Instr &in) {
   const uint32_t *a = c.src<uint32_t>(in.s[0]), *b = c.src<uint32_t>(in.s[1]),
                  *e = c.src<uint32_t>(in.s[2]);
   uint32_t t[32];
-  uint8_t flags[32];
+  uint8_t flags[32], source[32];
   for (uint32_t lane = 0; lane < 32; ++lane) {
     uint32_t bval = b[lane] & 31, cval = e[lane] & 31, segment = e[lane] >> 8 & 31;
     uint32_t maxLane = (lane & segment) | (cval & ~segment), minLane = lane & segment;
@@ -44,12 +44,22 @@ template <ShuffleMode mode> Step shuffle(Context &c, const Instr &in) {
       valid = j <= static_cast<int>(maxLane);
       break;
     }
-    t[lane] = a[valid ? j & 31 : static_cast<int>(lane)];
+    source[lane] = static_cast<uint8_t>(valid ? j & 31 : static_cast<int>(lane));
+    t[lane] = a[source[lane]];
     flags[lane] = valid;
   }
+  uint32_t undefined = 0;
+  if (uint32_t from = c.undefinedLanes(in.s[0]))
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      undefined |= (from >> source[lane] & 1) << lane;
+  const uint32_t origin =
+      undefined ? c.warp.defined.origin(slotOf(in.s[0])) : 0; // before the result overwrites it
   storeLanes(c, in.d[0], t);
-  if (in.d[1] != kNone)
+  c.setDefined(in.d[0], undefined, origin);
+  if (in.d[1] != kNone) {
     storePred(c, in.d[1], packFlags(flags));
+    c.setDefined(in.d[1]);
+  }
   return Step::Next;
 }
 void buildShuffle(Decoder &d, int) {

@@ -208,8 +208,10 @@ void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_
   b.initWarp = static_cast<int16_t>(c.warp.index);
   b.initAgent = c.warp.agent;
   b.initClock = c.warp.clock();
-  if (checking())
+  if (checking()) {
     target.shadow->forget(offset, 8);
+    target.sharedDefined.set(offset, 8);
+  }
   mbarrierStore(target, b);
   ++progress;
 }

@@ -81,14 +81,11 @@ void Cluster::fault(const char *kind, std::string message, std::vector<Site> sit
 
 // Addresses.
 
-bool Cluster::globalInBounds(uint64_t address, uint64_t bytes) {
-  if (address - cachedAllocation.address < cachedAllocation.bytes &&
-      address - cachedAllocation.address + bytes <= cachedAllocation.bytes)
-    return true;
+bool Cluster::findGlobal(uint64_t address, uint64_t bytes) {
   const AllocationInfo *info = launch.memory->find(address);
   if (!info)
     return false;
-  cachedAllocation = *info;
+  cachedAllocations[address >> 16 & 7] = *info;
   return address - info->address + bytes <= info->bytes;
 }
 
@@ -162,12 +159,26 @@ void Cluster::sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t
                           uint32_t bytes) {
   asyncWrite(target, offset, bytes, accessorOf(c, lane));
 }
+void Cluster::readUndefinedShared(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
+                                  uint32_t bytes) {
+  // Whether an undefined value matters shows where it is used; a copy that is about to write these
+  // bytes has not been waited for, whatever becomes of the value.
+  for (const auto &op : async)
+    if (op->writes(target, offset, bytes)) {
+      reportConflict(target, {ConflictKind::Uninitialised, offset, bytes, {}}, accessorOf(c, lane),
+                     false);
+      return;
+    }
+}
 void Cluster::asyncRead(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who) {
+  if (who.kind != AccessKind::Generic && !target.sharedDefined.all(offset, bytes))
+    reportConflict(target, {ConflictKind::Uninitialised, offset, bytes, {}}, who, false);
   target.shadow->read(offset, bytes, who, [&](const Conflict &conflict) {
     reportConflict(target, conflict, who, false);
   });
 }
 void Cluster::asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who) {
+  target.sharedDefined.set(offset, bytes);
   target.shadow->write(offset, bytes, who, [&](const Conflict &conflict) {
     reportConflict(target, conflict, who, true);
   });

@@ -37,8 +37,10 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
       static_cast<uint32_t>(linear / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
   // Undefined contents: a pattern that is no small number in any format.
   cta.shared.assign(launch.sharedBytes, 0xcb);
-  if (checking())
+  if (checking()) {
     cta.shadow = std::make_unique<Shadow>(launch.sharedBytes);
+    cta.sharedDefined.reset(launch.sharedBytes + 64);
+  }
   cta.liveWarps = launch.warpsPerCta;
   cta.wgmmaQueues.resize((launch.warpsPerCta + 3) / 4);
   for (WgmmaQueue &queue : cta.wgmmaQueues)
@@ -55,6 +57,10 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
     warp->registers = reinterpret_cast<uint8_t *>(
         (reinterpret_cast<uintptr_t>(warp->storage.get()) + 63) / 64 * 64);
     warp->local.assign(size_t(32) * kernel.localBytes, 0xcb);
+    if (checking()) {
+      warp->defined.reset(kernel.registerBytes / 64 + 1);
+      warp->localDefined.reset(warp->local.size());
+    }
     warp->registerCount = launch.launchRegisters;
     warp->agent = newAgent(cta);
     warp->bulkAgent = newAgent(cta);
@@ -73,6 +79,8 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
   const Dim3 &b = launch.block, &g = launch.grid, &c = launch.cluster;
   for (const SpecialUse &use : kernel.specials) {
     uint32_t *values = reinterpret_cast<uint32_t *>(warp.registers + use.offset);
+    if (checking())
+      warp.defined.setDefined(slotOf(use.offset), kFullMask);
     for (uint32_t lane = 0; lane < 32; ++lane) {
       uint32_t thread = warp.firstThread + lane, value = 0;
       switch (use.special) {
@@ -355,6 +363,7 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
   const uint32_t id = warp.fragments[chosen].id;
   Context c{*this, cta, warp, chosen, warp.registers, kernel.constants.data(), 0, 0};
   const Instr *code = kernel.code.data();
+  uint32_t *const undefined = checking() ? warp.defined.lanes() : nullptr;
   hash(uint64_t(cta.rank) << 56 ^ uint64_t(warp.index) << 48 ^ warp.fragments[chosen].pc);
   uint64_t threads = 0, executed = 0;
   bool ran = true;
@@ -370,6 +379,23 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
     }
     ++executed;
     Step step = Step::Next;
+    if (undefined) {
+      uint32_t lanes = undefined[in.readSlots[0]] | undefined[in.readSlots[1]] |
+                       undefined[in.readSlots[2]] | undefined[in.readSlots[3]] |
+                       undefined[in.readSlots[4]];
+      if (in.flags & kManyRegisters)
+        for (uint32_t i = 0; i < in.readCount; ++i)
+          lanes |= undefined[kernel.uses[in.uses + i].slot];
+      if (lanes & f.mask) [[unlikely]] {
+        passUndefined(c, in, lanes & f.mask);
+      } else {
+        undefined[in.writeSlots[0]] &= ~c.mask;
+        undefined[in.writeSlots[1]] &= ~c.mask;
+        if (in.flags & kManyRegisters)
+          for (uint32_t i = 0; i < in.writeCount; ++i)
+            undefined[kernel.uses[in.uses + in.readCount + i].slot] &= ~c.mask;
+      }
+    }
     if (c.mask) {
       threads += static_cast<uint32_t>(__builtin_popcount(c.mask));
       if (in.flags & (kTracked | kAligned)) {

@@ -7,11 +7,12 @@
 #ifndef GIRIH_EMULATOR_MACHINE_GLOBALMEMORY_H
 #define GIRIH_EMULATOR_MACHINE_GLOBALMEMORY_H
 
+#include "Emulator/Check/DefinedBits.h"
 #include "girih/Emulator/Device.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 namespace girih::emu {
@@ -41,7 +42,31 @@ public:
   /// Host address of a device address inside an allocation.
   uint8_t *host(uint64_t address) const { return memory + (address - kGlobalBase); }
 
+  // Which bytes hold something defined: what the host has copied or filled and what kernels have
+  // stored. Changed by the host and by commits only, never while clusters run.
+  void setDefined(uint64_t address, uint64_t bytes);
+  void setUndefined(uint64_t address, uint64_t bytes);
+  /// For a line of 64 bytes: bit i says that byte i has been written.
+  void setDefinedMask(uint64_t line, uint64_t mask) {
+    if (uint64_t *words = chunkToChange(line))
+      words[(line - kGlobalBase) % kChunk / 64] |= mask;
+  }
+  void copyDefined(uint64_t to, uint64_t from, uint64_t bytes);
+  bool allDefined(uint64_t address, uint64_t bytes) const;
+  /// Bit i: byte i from `address` is undefined. At most 64 bytes.
+  uint64_t undefinedMask(uint64_t address, uint32_t bytes) const;
+
 private:
+  static constexpr uint64_t kChunk = uint64_t(64) << 10;
+  static constexpr uint64_t kChunkWords = kChunk / 64;
+  /// The bits of the chunk around an address, made if need be; nullptr if all of it is defined.
+  uint64_t *chunkToChange(uint64_t address);
+  template <typename F> static void forEachChunk(uint64_t address, uint64_t bytes, F f);
+
+  /// Chunks of which everything is defined point here.
+  static uint64_t allOfIt[1];
+  std::vector<std::unique_ptr<uint64_t[]>> chunkStorage; ///< by number; kept once made
+  std::vector<uint64_t *> chunks;                        ///< nullptr: nothing in it is defined
   uint8_t *memory = nullptr;
   uint64_t reserved = 0, limit, next = 0, usedBytes = 0;
   std::map<uint64_t, AllocationInfo> live, freed;
@@ -61,16 +86,48 @@ private:
   static constexpr uint32_t kLine = 256;
   struct Line {
     uint64_t address;
-    uint64_t mask[kLine / 64] = {};
+    uint64_t mask[kLine / 64];
     uint8_t data[kLine];
   };
-  Line *find(uint64_t address);
+  Line *find(uint64_t address) {
+    if (address == lastAddress)
+      return &lines[lastLine];
+    for (size_t slot = slotOf(address);; slot = (slot + 1) & (index.size() - 1)) {
+      if (index[slot] == 0)
+        return nullptr;
+      Line &line = lines[index[slot] - 1];
+      if (line.address == address) {
+        lastAddress = address;
+        lastLine = index[slot] - 1;
+        return &line;
+      }
+    }
+  }
   Line &obtain(uint64_t address);
+  size_t slotOf(uint64_t address) const {
+    return (address / kLine * 0x9e3779b97f4a7c15u >> 32) & (index.size() - 1);
+  }
+  void insert(uint64_t address, uint32_t line);
 
   std::vector<Line> lines;
-  std::unordered_map<uint64_t, uint32_t> index;
+  /// Open addressing: 1 + the position in `lines`, 0 where free; a power of two, at most half full.
+  std::vector<uint32_t> index = std::vector<uint32_t>(64);
   uint64_t lastAddress = ~uint64_t(0);
   uint32_t lastLine = 0;
+
+public:
+  /// Bit i: byte i from `address` was written in this quantum. At most 64 bytes.
+  uint64_t writtenMask(uint64_t address, uint32_t bytes) {
+    uint64_t result = 0;
+    for (uint32_t done = 0; done < bytes;) {
+      uint32_t offset = (address + done) % kLine, word = offset / 64, bit = offset % 64;
+      uint32_t run = std::min(64 - bit, bytes - done);
+      if (Line *line = find(address + done - offset))
+        result |= (line->mask[word] >> bit & DefinedBits::maskOf(0, run)) << done;
+      done += run;
+    }
+    return result;
+  }
 };
 
 } // namespace girih::emu

@@ -12,6 +12,8 @@
 #define GIRIH_EMULATOR_MACHINE_MACHINE_H
 
 #include "Emulator/Check/Clock.h"
+#include "Emulator/Check/DefinedBits.h"
+#include "Emulator/Check/Definedness.h"
 #include "Emulator/Check/Shadow.h"
 #include "Emulator/Machine/GlobalMemory.h"
 #include "Emulator/Program/Program.h"
@@ -102,6 +104,9 @@ struct Warp {
   std::unique_ptr<uint8_t, FreeStorage> storage; ///< zeroed on demand by the system
   uint8_t *registers = nullptr;
   std::vector<uint8_t> local;
+  /// With checks only.
+  Definedness defined;
+  DefinedBits localDefined;
   uint32_t registerCount = 0; ///< per thread, as setmaxnreg changes it
   uint32_t setmaxnregs = 0;   ///< executed so far
   uint32_t setmaxnregPc = 0;
@@ -184,6 +189,7 @@ struct Cta {
   uint32_t rank = 0;
   Dim3 id;
   std::vector<uint8_t> shared; ///< from address 0
+  DefinedBits sharedDefined;   ///< with checks only
   std::unique_ptr<Shadow> shadow;
   std::vector<std::unique_ptr<Warp>> warps;
   std::unordered_map<uint32_t, Mbarrier> mbarriers;
@@ -232,6 +238,11 @@ struct Context {
     return *reinterpret_cast<uint32_t *>(registers + operand);
   }
   uint32_t predSrc(Src operand) const { return *src<uint32_t>(operand); }
+  /// Executing lanes in which an operand is undefined; 0 without checks.
+  inline uint32_t undefinedLanes(Src operand) const;
+  /// The results of an instruction that sets Define::Self: all executing lanes defined, but those
+  /// of `undefined`, whose values come from `origin`.
+  inline void setDefined(int32_t destination, uint32_t undefined = 0, uint32_t origin = 0) const;
 };
 
 class Random {
@@ -287,15 +298,38 @@ public:
   // false returned.
   bool checkGlobal(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
                    const char *what);
-  bool globalInBounds(uint64_t address, uint64_t bytes);
+  bool globalInBounds(uint64_t address, uint64_t bytes) {
+    const AllocationInfo &a = cachedAllocations[address >> 16 & 7];
+    if (address - a.address < a.bytes && address - a.address + bytes <= a.bytes) [[likely]]
+      return true;
+    return findGlobal(address, bytes);
+  }
   void readGlobal(uint64_t address, void *data, uint32_t bytes) {
     overlay.read(*launch.memory, address, static_cast<uint8_t *>(data), bytes);
+  }
+  /// Have all bytes been written, as this cluster sees memory?
+  bool globalDefined(uint64_t address, uint64_t bytes) {
+    if (launch.memory->allDefined(address, bytes))
+      return true;
+    if (overlay.empty())
+      return false;
+    for (uint64_t done = 0; done < bytes; done += 64)
+      if (globalUndefined(address + done,
+                          static_cast<uint32_t>(std::min<uint64_t>(64, bytes - done))))
+        return false;
+    return true;
+  }
+  /// Bit i: byte i from `address` is undefined. At most 64 bytes.
+  uint64_t globalUndefined(uint64_t address, uint32_t bytes) {
+    uint64_t mask = launch.memory->undefinedMask(address, bytes);
+    return mask && !overlay.empty() ? mask & ~overlay.writtenMask(address, bytes) : mask;
   }
   void writeGlobal(uint64_t address, const void *data, uint32_t bytes) {
     if (!committing) {
       overlay.write(address, static_cast<const uint8_t *>(data), bytes);
       return;
     }
+    launch.memory->setDefined(address, bytes);
     uint8_t *to = launch.memory->host(address);
     memoryChanged |= std::memcmp(to, data, bytes) != 0;
     std::memcpy(to, data, bytes);
@@ -309,6 +343,9 @@ public:
   /// the others on the same address.
   void atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
                    bool writes = true);
+  /// An ordinary read of shared memory that nobody has written: a copy in flight may be about to.
+  void readUndefinedShared(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
+                           uint32_t bytes);
   /// For asynchronous agents.
   void asyncRead(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);
   void asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);
@@ -362,6 +399,11 @@ public:
   void fault(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {});
   void reportConflict(Cta &target, const Conflict &conflict, const Accessor &who, bool isWrite);
 
+  /// Undefined operands of the instruction at hand: reports those that matter, and passes the rest
+  /// on to the results. Called before it executes.
+  void passUndefined(Context &c, const Instr &in, uint32_t lanes);
+  void reportUndefined(const Context &c, std::string what, uint32_t lane, uint32_t origin);
+
   /// Every cluster still polls and nothing changes any more: says so and stops.
   void reportLivelock();
 
@@ -369,6 +411,7 @@ public:
   uint64_t linearId() const { return linear; }
 
 private:
+  bool findGlobal(uint64_t address, uint64_t bytes);
   bool asyncPending() const;
   Warp *pickWarp(bool &polling);
   Fragment *findFragment(Warp &warp, uint32_t id);
@@ -422,7 +465,8 @@ private:
   uint64_t idlePolls = 0, idleProgress = 0;
   uint64_t steps = 0, budgetEnd = 0;
   uint64_t stuckProgress = ~uint64_t(0);
-  AllocationInfo cachedAllocation;
+  /// Allocations that were touched last: a kernel alternates between a few.
+  AllocationInfo cachedAllocations[8];
   // Cluster barrier.
   uint32_t clusterArrived = 0;
   uint32_t clusterPhase = 0;
@@ -431,6 +475,16 @@ private:
   Order clusterOrder, clusterReleased;
   uint32_t starved = 0;
 };
+
+inline uint32_t Context::undefinedLanes(Src operand) const {
+  return cluster.checking() && operand >= 0 ? warp.defined.lanes(slotOf(operand)) & mask : 0;
+}
+inline void Context::setDefined(int32_t destination, uint32_t undefined, uint32_t origin) const {
+  if (!cluster.checking() || destination < 0)
+    return;
+  warp.defined.setDefined(slotOf(destination), mask);
+  warp.defined.setUndefined(slotOf(destination), undefined & mask, origin);
+}
 
 } // namespace girih::emu
 

@@ -79,6 +79,23 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
       std::memcpy(op.a.data() + (part * 4 + r) * 32, c.src<uint32_t>(form.a[r]), 128);
   // The state of the registers that it names.
   const bool check = checking();
+  if (check) {
+    auto undefined = [&](int32_t offset, const char *what) {
+      if (uint32_t lanes = c.undefinedLanes(offset))
+        reportUndefined(c, what, static_cast<uint32_t>(__builtin_ctz(lanes)),
+                        warp.defined.origin(slotOf(offset)));
+      c.setDefined(offset);
+    };
+    undefined(form.descriptorA, "the descriptor of A is");
+    undefined(form.descriptorB, "the descriptor of B is");
+    undefined(form.scaleD, "scale-d is");
+    if (form.aInRegisters)
+      for (int32_t offset : form.a)
+        undefined(offset, "a register of A is");
+    // Without scale-d the accumulators are written and not read (9.7.15.5.2).
+    for (int32_t offset : form.d)
+      scaleD ? undefined(offset, "an accumulator is") : c.setDefined(offset);
+  }
   if (check && warp.fenceEpoch == 1)
     report("missing-wgmma-fence", "the first wgmma of a warp comes without a wgmma.fence before it",
            {here(c, "issues")},

@@ -124,9 +124,9 @@ bool matches(const char *pattern, const std::vector<std::string_view> &modifiers
 const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOpcode() {
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const Form *>> result;
-    std::vector<std::span<const Form>> families = {
-        roundedForms(), memoryForms(),  atomicForms(), fenceForms(), controlForms(),
-        warpForms(),    barrierForms(), asyncForms(),  wgmmaForms(), matrixForms()};
+    std::vector<std::span<const Form>> families = {roundedForms(), atomicForms(), fenceForms(),
+                                                   controlForms(), warpForms(),   barrierForms(),
+                                                   asyncForms(),   wgmmaForms(),  matrixForms()};
     const Isa isa = activeIsa();
 #define GIRIH_ADD(name)                                                                            \
   families.push_back(isa == Isa::Avx512 ? avx512::name()                                           \
@@ -402,15 +402,15 @@ AddressSpace Decoder::spaceModifier() const {
 }
 
 void Decoder::layoutRegisters() {
-  uint32_t offset = 0;
-  // Predicates first: four bytes each.
+  // Behind the reserved slots (Check/Definedness.h). Predicates take 64 bytes although they have
+  // four, so that every register has a slot of its own.
+  uint32_t offset = 128;
   registerOffset.resize(function.registers.size());
   for (size_t i = 0; i < function.registers.size(); ++i)
     if (function.registers[i].type == Type::Pred) {
       registerOffset[i] = static_cast<int32_t>(offset);
-      offset += 4;
+      offset += 64;
     }
-  offset = alignUp(offset, 64);
   for (size_t i = 0; i < function.registers.size(); ++i) {
     unsigned width = registerWidth(function.registers[i].type);
     if (width < 2)
@@ -419,6 +419,10 @@ void Decoder::layoutRegisters() {
     offset += 32 * width;
   }
   kernel.registerBytes = offset;
+  kernel.slotBytes.assign(offset / 64, 0);
+  for (size_t i = 0; i < function.registers.size(); ++i)
+    kernel.slotBytes[slotOf(registerOffset[i])] =
+        static_cast<uint8_t>(registerWidth(function.registers[i].type));
 }
 
 uint64_t Decoder::symbolAddress(const ptx::Symbol &symbol) {
@@ -516,6 +520,8 @@ void Decoder::decode(const ptx::Instruction &instruction) {
     out.guard = registerOffset[instruction.guard];
     out.flags |= kGuarded | (instruction.guardNegated ? kGuardNegated : 0);
   }
+  if (!failedNow)
+    describeRegisters(instruction);
   kernel.code.push_back(out);
   InstrInfo info;
   info.line = instruction.line;

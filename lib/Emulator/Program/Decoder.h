@@ -31,7 +31,7 @@ struct Form {
 
 // Families whose lane loops are compiled for each instruction set of the host (Exec/Targets.h).
 #define GIRIH_LANE_FAMILIES(X)                                                                     \
-  X(arithmeticForms) X(floatForms) X(logicForms) X(conversionForms) X(moveForms)
+  X(arithmeticForms) X(floatForms) X(logicForms) X(conversionForms) X(moveForms) X(memoryForms)
 #define GIRIH_DECLARE(name) std::span<const Form> name();
 namespace plain {
 GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
@@ -44,7 +44,6 @@ GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
 }
 #undef GIRIH_DECLARE
 std::span<const Form> roundedForms();
-std::span<const Form> memoryForms();
 std::span<const Form> atomicForms();
 std::span<const Form> fenceForms();
 std::span<const Form> controlForms();
@@ -153,6 +152,7 @@ private:
   void layoutSymbols();
   void collectTracked();
   void decode(const ptx::Instruction &instruction);
+  void describeRegisters(const ptx::Instruction &instruction);
   const Form *findForm(const ptx::Instruction &instruction);
   uint64_t symbolAddress(const ptx::Symbol &symbol);
 

@@ -10,6 +10,7 @@
 #ifndef GIRIH_EMULATOR_PROGRAM_PROGRAM_H
 #define GIRIH_EMULATOR_PROGRAM_PROGRAM_H
 
+#include "Emulator/Check/Definedness.h"
 #include "Emulator/Ptx/Ast.h"
 #include "girih/Emulator/Device.h"
 
@@ -46,7 +47,23 @@ enum InstrFlag : uint8_t {
   kPlainMove = 4, ///< copies registers unchanged
   kGuarded = 8,
   kGuardNegated = 16,
-  kSelfChecked = 32, ///< looks after tracked registers itself (wgmma and its waits)
+  kSelfChecked = 32,   ///< looks after tracked registers itself (wgmma and its waits)
+  kManyRegisters = 64, ///< more than readSlots and writeSlots hold: see Kernel::uses
+};
+
+/// What an instruction does with a register, as far as undefined values matter.
+enum class Role : uint8_t {
+  Value,   ///< an operand that the result depends on
+  Guard,   ///< the guard of an instruction with a result
+  Address, ///< (part of) an address
+  Branch,  ///< decides where control goes, or whether something with an effect happens
+  Operand, ///< of an operation on memory, a barrier or an asynchronous unit
+  Matrix,  ///< of a matrix instruction
+  Write,
+};
+struct RegisterUse {
+  uint32_t slot;
+  Role role;
 };
 
 /// Where an address comes from.
@@ -70,6 +87,13 @@ struct Instr {
   uint32_t list = 0;
   uint32_t listCount = 0;
   int64_t imm = 0;
+  /// For the checks of undefined values: see Check/Definedness.h. Unused entries name slots that
+  /// are always defined, or that nobody reads.
+  Define define = Define::Any;
+  uint16_t readCount = 0, writeCount = 0;
+  uint32_t uses = 0; ///< first of readCount + writeCount entries in Kernel::uses
+  uint32_t readSlots[5] = {kDefinedSlot, kDefinedSlot, kDefinedSlot, kDefinedSlot, kDefinedSlot};
+  uint32_t writeSlots[2] = {kSinkSlot, kSinkSlot};
 };
 
 /// What reports say about an instruction.
@@ -110,6 +134,9 @@ struct Kernel {
   /// Offset of a register / 64 to 1 + its index in `tracked`; 0 for the rest.
   std::vector<uint32_t> trackedAt;
   std::vector<SpecialUse> specials;
+  std::vector<RegisterUse> uses;
+  /// Bytes of the register at each slot; 1 for a predicate.
+  std::vector<uint8_t> slotBytes;
   uint32_t localBytes = 0;
   /// Shared memory: where static variables end and where dynamic memory begins.
   uint32_t staticEnd = 0, dynamicBase = 0;

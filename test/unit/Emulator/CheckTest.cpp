@@ -71,7 +71,6 @@ std::vector<Case> cases() {
        shared64, "4096 static"},
       {"shared below", "shared-out-of-bounds", "mov.u32 %r4, 0; st.shared.u32 [%r4], %r0;",
        shared64},
-      {"uninitialised", "uninitialised-shared", kMine + "ld.shared.u32 %r6, [%r4];", shared64},
       {"initialised", "", kMine + "st.shared.u32 [%r4], %r0; ld.shared.u32 %r6, [%r4];", shared64},
       {"read across warps without a barrier", "shared-race",
        kMine + other + "st.shared.u32 [%r4], %r0; ld.shared.u32 %r7, [%r6];", shared64},
