@@ -353,9 +353,6 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   const FunctionAttributes &attributes = kernel.attributes;
   Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
   checkLaunch(attributes, config, kernel, cluster);
-  if (config.options.numerics != Numerics::Exact)
-    throw DeviceError(ErrorCode::InvalidValue,
-                      "numerics 'hopper' are not modelled yet; use 'exact'");
 
   LaunchContext launch;
   launch.kernel = &kernel;

@@ -51,6 +51,8 @@ struct OperandShape {
   uint32_t rows = 64;        // 64 for A, N for B: a multiple of 8, at most 256
   uint32_t elementBytes = 2; // 1, 2 or 4
   Major major = Major::K;    // MN only with 2-byte elements
+  uint32_t rowBytes =
+      kOperandRowBytes; // bytes of K in a row: twice as many for B of a sparse wgmma
 };
 
 /// Shared memory as the caller holds it: `data` is the host address of shared-memory address
@@ -83,8 +85,26 @@ std::string checkMatrixDescriptor(uint64_t bits, const OperandShape &shape, uint
 void operandRuns(const MatrixDescriptor &descriptor, const OperandShape &shape,
                  std::vector<GranuleRun> &runs);
 
-/// Gathers the operand: rows * 32 bytes, row r of M or N at dense + 32 * r, K ascending within it.
-/// Returns false, with `dense` unspecified, if a granule lies outside the view
+/// What an instruction does with a descriptor, worked out once: few descriptors occur, again and
+/// again.
+struct OperandPlan {
+  std::string problem; ///< what checkMatrixDescriptor says
+  std::vector<GranuleRun> runs;
+  std::vector<uint32_t> granules; ///< addresses in the order in which gatherBlocks reads them
+};
+/// `evenOdd` is for B: the rows of a block in the order 0, 2, 4, 6, 1, 3, 5, 7.
+OperandPlan planOperand(uint64_t bits, const OperandShape &shape, bool evenOdd, uint32_t sharedBase,
+                        uint32_t sharedEnd);
+/// Gathers the operand as the product takes it: for each block of 8 rows and each k, 8 elements.
+/// `shared` is the host address of shared-memory address 0.
+void gatherBlocks(const OperandPlan &plan, const OperandShape &shape, bool evenOdd,
+                  const uint8_t *shared, uint8_t *blocks);
+/// The same from rows of `rowBytes` bytes that are already dense.
+void transposeRows(const uint8_t *dense, uint32_t rows, uint32_t rowBytes, uint32_t elementBytes,
+                   bool evenOdd, uint8_t *blocks);
+
+/// Gathers the operand: rows * rowBytes bytes, row r of M or N at dense + rowBytes * r, K ascending
+/// within it. Returns false, with `dense` unspecified, if a granule lies outside the view
 /// (checkMatrixDescriptor says which).
 bool gatherOperand(const MatrixDescriptor &descriptor, const OperandShape &shape,
                    const SharedView &shared, uint8_t *dense);

@@ -2,16 +2,16 @@
 // with D in the registers of four warps. Operands come from gatherOperand (shared memory) or
 // gatherFragmentA (registers).
 //
-// Numbers (mode Exact). Each product of two elements is formed in binary32; it is exact for every
-// input format (at most 11 + 11 bits of significand) unless it leaves binary32's exponent range,
-// which only bf16 and tf32 can. The products of one element of D are added in ascending k, one
-// binary32 addition each, rounded to nearest even, starting from D, or from +0 when scale-d is 0.
-// Multiplication and addition are never contracted (the file is built with -ffp-contract=off) and
-// every element of D is one chain of scalar operations, so the result depends neither on FMA nor on
-// the vector width. A NaN result is the canonical 0x7fffffff, so that no host's choice of payload
-// shows. With an f16 accumulator the chain runs in binary32 and is rounded to f16 once, at the end
-// of the instruction. 8-bit integers add exactly in 32 bits; they wrap, or clamp at the end with
-// .satfinite.
+// Numbers, mode Exact: the products of one element of D are added in ascending k, each by one fused
+// multiply-add in binary32 rounded to nearest even, starting from D, or from +0 when scale-d is 0.
+// Every element of D is one such chain, so the result depends neither on the vector width nor on
+// the host: without a fused multiply-add the products, which fit binary32, are rounded nowhere, and
+// those that do not fit take the C library's fma. A NaN result is the canonical 0x7fffffff, so that
+// no host's choice of payload shows. With an f16 accumulator the chain runs in binary32 and is
+// rounded to f16 once, at the end of the instruction. Integers add exactly in 32 bits; they wrap,
+// or clamp at the end with .satfinite.
+//
+// Mode Hopper: docs/Numerics.md.
 //
 // Source of layouts: PTX ISA 9.0, 9.7.15.5.1.1 "Register Fragments", figures for m64nNk16, m64nNk8
 // and m64nNk32 (A and D). Lane l of warp w holds, of D, in 32-bit register i: row 16 w + l / 4 + 8
@@ -27,10 +27,10 @@
 
 namespace girih::emu {
 
-enum class WgmmaType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
+enum class WgmmaType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8, B1 };
 enum class WgmmaAccumulator : uint8_t { F32, F16, S32 };
 /// How the products of an instruction are added; see the head of this file.
-enum class WgmmaNumerics : uint8_t { Exact };
+enum class WgmmaNumerics : uint8_t { Exact, Hopper };
 
 /// Everything about an instruction but its operands.
 struct WgmmaOperation {
@@ -41,12 +41,11 @@ struct WgmmaOperation {
   bool negateA = false; // imm-scale-a = -1, floating point only
   bool negateB = false;
   bool satfinite = false; // integers only
-  WgmmaNumerics numerics = WgmmaNumerics::Exact;
 };
 
-/// Bytes of an element: 1, 2 or 4.
+/// Bytes of an element: 1, 2 or 4; 1 for single bits, eight of which make a byte.
 uint32_t wgmmaElementBytes(WgmmaType type);
-/// K of the instruction's shape: 32 / wgmmaElementBytes.
+/// K of the instruction's shape: 32 bytes' worth.
 uint32_t wgmmaK(WgmmaType type);
 /// 32-bit registers of D in each lane: N / 2, or N / 4 with an f16 accumulator.
 uint32_t accumulatorRegisters(const WgmmaOperation &operation);
@@ -74,7 +73,11 @@ void gatherFragmentA(const uint32_t *const *registers, uint8_t *dense);
 /// r of that warp; pointers must be distinct. With `scaleD` false D is overwritten, whatever it
 /// held.
 void multiplyWgmma(const WgmmaOperation &operation, const uint8_t *a, const uint8_t *b, bool scaleD,
-                   uint32_t *const *registers);
+                   uint32_t *const *registers, WgmmaNumerics numerics = WgmmaNumerics::Exact);
+/// The same on operands that gatherBlocks or transposeRows has arranged; single bits as elements of
+/// 32.
+void multiplyWgmmaBlocks(const WgmmaOperation &operation, WgmmaNumerics numerics, const uint8_t *a,
+                         const uint8_t *b, bool scaleD, uint32_t *const *registers);
 
 } // namespace girih::emu
 

@@ -6,6 +6,7 @@
 #include "Emulator/Exec/Lanes.h"
 #include "Emulator/Machine/Async.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace girih::emu {
@@ -91,9 +92,11 @@ void buildIssue(Decoder &d, int) {
   }
   if (transposes) {
     if (!form->aInRegisters)
-      form->majorA = d.literal(next++) ? Major::MN : Major::K;
-    form->majorB = d.literal(next++) ? Major::MN : Major::K;
+      form->shapeA.major = d.literal(next++) ? Major::MN : Major::K;
+    form->shapeB.major = d.literal(next++) ? Major::MN : Major::K;
   }
+  form->shapeA.elementBytes = form->shapeB.elementBytes = wgmmaElementBytes(operation.a);
+  form->shapeB.rows = operation.n;
   if (std::string problem = checkWgmma(operation); !problem.empty())
     return d.fail(problem);
   uint32_t registers = accumulatorRegisters(operation);
@@ -107,6 +110,10 @@ void buildIssue(Decoder &d, int) {
     form->d.push_back(offset);
     form->trackedD.push_back(d.kernel.trackedAt[static_cast<size_t>(offset) / 64] - 1);
   }
+  auto &sets = d.kernel.accumulatorSets;
+  form->set = static_cast<uint32_t>(std::find(sets.begin(), sets.end(), form->d) - sets.begin());
+  if (form->set == sets.size())
+    sets.push_back(form->d);
   if (form->aInRegisters) {
     if (aOperand.elements.size() != 4)
       return d.fail("expected 4 registers of A");

@@ -91,7 +91,8 @@ private:
 struct WgmmaForm {
   WgmmaOperation operation;
   bool aInRegisters = false;
-  Major majorA = Major::K, majorB = Major::K;
+  OperandShape shapeA, shapeB;
+  uint32_t set = 0; ///< D in Kernel::accumulatorSets
   std::vector<int32_t> d;
   int32_t a[4] = {};
   Src descriptorA = kNone, descriptorB = kNone;
@@ -119,6 +120,13 @@ struct WgmmaOp {
     uint32_t tracked;
   };
   std::vector<Alias> aliases;
+
+  /// As new, with the memory of the old one.
+  void reuse() {
+    arrived = 0;
+    aliases.clear();
+    order = {};
+  }
 };
 
 } // namespace girih::emu

@@ -66,6 +66,7 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
     warp->bulkAgent = newAgent(cta);
     warp->order.seen.raise(warp->agent, 1);
     warp->tracked.resize(kernel.tracked.size());
+    warp->accumulators.resize(kernel.accumulatorSets.size());
     Fragment whole;
     whole.id = nextFragment++;
     whole.mask = warp->live;

@@ -129,11 +129,31 @@ struct Warp {
   struct Pending {
     uint32_t sequence = 0; ///< operation that will write the register; 0 none
     uint32_t element = 0;
+    int32_t set = -1;          ///< or the accumulators that it belongs to: theirs counts then
     uint32_t readSequence = 0; ///< operation that reads it as A
     uint32_t writtenEpoch = 0; ///< fence epoch of the last ordinary write
     uint32_t writtenPc = 0;
   };
   std::vector<Pending> tracked;
+  /// The registers that are D of some wgmma, together: while `whole`, each of them belongs to the
+  /// set, in its place, and was not written by anything else since the operation `sequence`.
+  struct Accumulators {
+    uint32_t sequence = 0;
+    bool whole = false;
+  };
+  std::vector<Accumulators> accumulators;
+  uint32_t pendingSequence(const Pending &p) const {
+    return p.set < 0 ? p.sequence : accumulators[static_cast<size_t>(p.set)].sequence;
+  }
+  /// Takes a register out of its set.
+  void detach(Pending &p) {
+    if (p.set < 0)
+      return;
+    Accumulators &set = accumulators[static_cast<size_t>(p.set)];
+    p.sequence = set.sequence;
+    set.whole = false;
+    p.set = -1;
+  }
   uint32_t wgmmaWaited = 0; ///< operations up to this one have been waited for
   uint32_t fenceEpoch = 1;  ///< 1 + the number of wgmma.fence executed
 };
@@ -181,7 +201,10 @@ struct NamedBarrier {
 struct WgmmaQueue {
   AgentId agent = 0;
   std::deque<std::shared_ptr<WgmmaOp>> operations;
+  std::vector<std::shared_ptr<WgmmaOp>> spare; ///< executed ones, to be used again
   uint32_t executed = 0;
+  /// Host addresses of D's registers, by WgmmaForm::set; filled on first use.
+  std::vector<std::vector<uint32_t *>> planes;
 };
 
 struct Cta {
@@ -445,13 +468,19 @@ private:
   uint32_t liveCtas = 0;
   /// The CTA that an agent belongs to.
   std::vector<uint16_t> agentRank;
-  /// What a wgmma descriptor that has been checked reads, by rows / 8 and major-ness, which fix the
-  /// bytes.
-  struct OperandBytes {
-    bool checked = false;
-    std::vector<GranuleRun> runs;
+  /// What the descriptors of wgmma operands read; one entry a descriptor and shape.
+  struct OperandKey {
+    uint64_t bits;
+    uint32_t shape;
+    bool operator==(const OperandKey &) const = default;
   };
-  std::unordered_map<uint64_t, OperandBytes> operandCache[33][2];
+  struct OperandHash {
+    size_t operator()(const OperandKey &key) const {
+      return (key.bits ^ uint64_t(key.shape) << 19) * 0x9e3779b97f4a7c15u;
+    }
+  };
+  std::unordered_map<OperandKey, OperandPlan, OperandHash> operandPlans;
+  const OperandPlan &operandPlan(uint64_t bits, const OperandShape &shape, bool isB, uint32_t end);
   uint32_t nextFragment = 1;
   std::vector<std::unique_ptr<AsyncOp>> async;
   struct OrderedOp {

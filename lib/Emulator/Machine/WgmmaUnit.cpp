@@ -29,7 +29,14 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
     return;
   }
   while (queue.operations.empty() || queue.operations.back()->sequence < sequence) {
-    auto op = std::make_shared<WgmmaOp>();
+    std::shared_ptr<WgmmaOp> op;
+    if (queue.spare.empty()) {
+      op = std::make_shared<WgmmaOp>();
+    } else {
+      op = std::move(queue.spare.back());
+      queue.spare.pop_back();
+      op->reuse();
+    }
     op->sequence =
         queue.operations.empty() ? queue.executed + 1 : queue.operations.back()->sequence + 1;
     op->form = &form;
@@ -103,28 +110,35 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
            "registers");
   const char *hint =
       "wgmma.fence must come between ordinary accesses to the registers and the wgmma";
-  for (uint32_t i = 0; i < form.trackedD.size(); ++i) {
-    Warp::Pending &p = warp.tracked[form.trackedD[i]];
-    if (p.sequence > warp.wgmmaWaited) {
-      if (check && (p.element != i))
-        report(
-            "wgmma-register-in-flight",
-            "an accumulator register is used by two wgmmas in flight in different places",
-            {here(c, "issues")},
-            "wait for the first (wgmma.wait_group), or use the same registers in the same order");
-    } else if (check && p.writtenEpoch == warp.fenceEpoch) {
-      report("missing-wgmma-fence",
-             "an accumulator register was written since the last wgmma.fence",
-             {here(c, "issues"),
-              site("wrote the register", p.writtenPc, cta.rank, static_cast<int>(warp.index), -1)},
-             hint);
+  Warp::Accumulators &accumulators = warp.accumulators[form.set];
+  if (!accumulators.whole) {
+    for (uint32_t i = 0; i < form.trackedD.size(); ++i) {
+      Warp::Pending &p = warp.tracked[form.trackedD[i]];
+      if (warp.pendingSequence(p) > warp.wgmmaWaited) {
+        if (check && (p.element != i))
+          report(
+              "wgmma-register-in-flight",
+              "an accumulator register is used by two wgmmas in flight in different places",
+              {here(c, "issues")},
+              "wait for the first (wgmma.wait_group), or use the same registers in the same order");
+      } else if (check && p.writtenEpoch == warp.fenceEpoch) {
+        report("missing-wgmma-fence",
+               "an accumulator register was written since the last wgmma.fence",
+               {here(c, "issues"), site("wrote the register", p.writtenPc, cta.rank,
+                                        static_cast<int>(warp.index), -1)},
+               hint);
+      }
+      warp.detach(p);
+      p.element = i;
     }
-    p.sequence = sequence;
-    p.element = i;
+    for (uint32_t t : form.trackedD)
+      warp.tracked[t].set = static_cast<int32_t>(form.set);
+    accumulators.whole = true;
   }
+  accumulators.sequence = sequence;
   for (uint32_t t : form.trackedA) {
     Warp::Pending &p = warp.tracked[t];
-    if (check && p.sequence > warp.wgmmaWaited)
+    if (check && warp.pendingSequence(p) > warp.wgmmaWaited)
       report("wgmma-register-in-flight",
              "a register of A holds the result of a wgmma that has not been waited for",
              {here(c, "issues")}, "wgmma.wait_group first");
@@ -139,37 +153,34 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   ++progress;
 }
 
+const OperandPlan &Cluster::operandPlan(uint64_t bits, const OperandShape &shape, bool isB,
+                                        uint32_t end) {
+  const uint32_t key = shape.rows / 8 | shape.elementBytes << 8 | shape.rowBytes << 16 |
+                       uint32_t(shape.major == Major::MN) << 30 | uint32_t(isB) << 31;
+  auto [entry, fresh] = operandPlans.try_emplace(OperandKey{bits, key});
+  if (fresh)
+    entry->second = planOperand(bits, shape, isB, kSharedStart, end);
+  return entry->second;
+}
+
 bool Cluster::runWgmma(Cta &cta, uint32_t group) {
   WgmmaQueue &queue = cta.wgmmaQueues[group];
-  std::shared_ptr<WgmmaOp> op = queue.operations.front();
+  std::shared_ptr<WgmmaOp> op = std::move(queue.operations.front());
   queue.operations.pop_front();
   const WgmmaForm &form = *op->form;
   const WgmmaOperation &operation = form.operation;
-  const uint32_t end = static_cast<uint32_t>(cta.shared.size());
-  const SharedView view{cta.shared.data(), 0, end};
   alignas(64) uint8_t a[64 * kOperandRowBytes], b[kOperandMaxRows * kOperandRowBytes];
-  const uint32_t elementBytes = wgmmaElementBytes(operation.a);
-  const OperandShape shapeA{64, elementBytes, form.majorA},
-      shapeB{operation.n, wgmmaElementBytes(operation.b), form.majorB};
-  auto bad = [&](const char *name, uint64_t bits, const OperandShape &shape) {
-    std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end);
-    fault("wgmma-descriptor", std::string("the descriptor of ") + name + " is wrong: " + problem,
-          {site("wgmma", op->pc, cta.rank, static_cast<int>(group * 4), -1)});
-  };
-  auto readable = [&](const char *name, uint64_t bits, const OperandShape &shape, uint8_t *dense) {
-    MatrixDescriptor descriptor = decodeMatrixDescriptor(bits);
+  auto gather = [&](const char *name, uint64_t bits, const OperandShape &shape, bool isB,
+                    uint8_t *blocks) {
+    const OperandPlan &plan =
+        operandPlan(bits, shape, isB, static_cast<uint32_t>(cta.shared.size()));
+    if (!plan.problem.empty()) {
+      fault("wgmma-descriptor",
+            std::string("the descriptor of ") + name + " is wrong: " + plan.problem,
+            {site("wgmma", op->pc, cta.rank, static_cast<int>(group * 4), -1)});
+      return false;
+    }
     if (checking()) {
-      // Few descriptors occur, again and again.
-      OperandBytes &operand = operandCache[shape.rows / 8][shape.major == Major::MN][bits];
-      if (!operand.checked) {
-        if (std::string problem = checkMatrixDescriptor(bits, shape, kSharedStart, end);
-            !problem.empty()) {
-          bad(name, bits, shape);
-          return false;
-        }
-        operandRuns(descriptor, shape, operand.runs);
-        operand.checked = true;
-      }
       Accessor who;
       who.agent = queue.agent;
       who.clock = op->sequence;
@@ -177,39 +188,45 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       who.kind = AccessKind::Wgmma;
       who.pc = op->pc;
       who.warp = static_cast<int>(group * 4);
-      for (const GranuleRun &run : operand.runs)
+      for (const GranuleRun &run : plan.runs)
         asyncRead(cta, run.address, run.bytes, who);
     }
-    if (gatherOperand(descriptor, shape, view, dense))
-      return true;
-    bad(name, bits, shape);
-    return false;
+    gatherBlocks(plan, shape, isB, cta.shared.data(), blocks);
+    return true;
   };
   if (form.aInRegisters) {
     const uint32_t *registers[16];
     for (unsigned i = 0; i < 16; ++i)
       registers[i] = op->a.data() + i * 32;
-    gatherFragmentA(registers, a);
-  } else if (!readable("A", op->descriptorA, shapeA, a)) {
+    alignas(64) uint8_t dense[64 * kOperandRowBytes];
+    gatherFragmentA(registers, dense);
+    transposeRows(dense, 64, kOperandRowBytes, form.shapeA.elementBytes, false, a);
+  } else if (!gather("A", op->descriptorA, form.shapeA, false, a)) {
     return true;
   }
-  if (!readable("B", op->descriptorB, shapeB, b))
+  if (!gather("B", op->descriptorB, form.shapeB, true, b))
     return true;
   const uint32_t count = static_cast<uint32_t>(form.d.size());
-  uint32_t *registers[4 * 128];
-  for (unsigned part = 0; part < 4; ++part)
-    for (uint32_t r = 0; r < count; ++r)
-      registers[part * count + r] =
-          reinterpret_cast<uint32_t *>(cta.warps[group * 4 + part]->registers + form.d[r]);
-  multiplyWgmma(operation, a, b, op->scaleD, registers);
+  queue.planes.resize(kernel.accumulatorSets.size());
+  std::vector<uint32_t *> &registers = queue.planes[form.set];
+  if (registers.empty())
+    for (unsigned part = 0; part < 4; ++part)
+      for (uint32_t r = 0; r < count; ++r)
+        registers.push_back(
+            reinterpret_cast<uint32_t *>(cta.warps[group * 4 + part]->registers + form.d[r]));
+  multiplyWgmmaBlocks(operation,
+                      launch.options.numerics == Numerics::Hopper ? WgmmaNumerics::Hopper
+                                                                  : WgmmaNumerics::Exact,
+                      a, b, op->scaleD, registers.data());
   for (const WgmmaOp::Alias &alias : op->aliases) {
     Warp &warp = *cta.warps[group * 4 + alias.part];
     // A name that has since been overwritten by something else keeps that.
-    if (warp.tracked[alias.tracked].sequence >= op->sequence)
+    if (warp.pendingSequence(warp.tracked[alias.tracked]) >= op->sequence)
       std::memcpy(warp.registers + alias.offset, registers[alias.part * count + alias.element],
                   128);
   }
   queue.executed = op->sequence;
+  queue.spare.push_back(std::move(op));
   wakeWgmma(cta, group);
   return true;
 }
@@ -265,8 +282,11 @@ bool Cluster::checkTracked(Context &c, const Instr &instr) {
     drainWgmma(c.cta, group, sequence);
   };
   if (move && c.mask == warp.live && !info.trackedReads.empty() && !info.trackedWrites.empty()) {
-    const Warp::Pending from = warp.tracked[info.trackedReads[0]];
+    Warp::Pending from = warp.tracked[info.trackedReads[0]];
+    from.sequence = warp.pendingSequence(from);
+    from.set = -1;
     Warp::Pending &to = warp.tracked[info.trackedWrites[0]];
+    warp.detach(to);
     uint32_t keepRead = to.readSequence;
     if (from.sequence > waited) {
       WgmmaQueue &queue = c.cta.wgmmaQueues[group];
@@ -287,12 +307,13 @@ bool Cluster::checkTracked(Context &c, const Instr &instr) {
     return false;
   }
   for (uint32_t t : info.trackedReads)
-    if (uint32_t sequence = warp.tracked[t].sequence; sequence > waited) {
+    if (uint32_t sequence = warp.pendingSequence(warp.tracked[t]); sequence > waited) {
       misuse(sequence, "an accumulator of a wgmma in flight is read");
       break;
     }
   for (uint32_t t : info.trackedWrites) {
     Warp::Pending &p = warp.tracked[t];
+    warp.detach(p);
     if (p.sequence > waited)
       misuse(p.sequence, "an accumulator of a wgmma in flight is overwritten");
     else if (p.readSequence > waited && !move)

@@ -128,6 +128,8 @@ struct Kernel {
   std::vector<uint8_t> constants;
   std::vector<int32_t> lists;
   std::vector<std::shared_ptr<WgmmaForm>> wgmmas;
+  /// The different lists of registers that are D of a wgmma.
+  std::vector<std::vector<int32_t>> accumulatorSets;
   uint32_t registerBytes = 0;
   /// Offsets of the registers that wgmma instructions, or plain moves of theirs, name.
   std::vector<int32_t> tracked;

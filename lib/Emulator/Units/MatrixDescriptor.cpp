@@ -31,8 +31,8 @@ struct Grid {
 };
 Grid gridOf(const OperandShape &shape) {
   if (shape.major == Major::K)
-    return {shape.rows, kOperandRowBytes / kGranule};
-  return {kOperandRowBytes / shape.elementBytes, shape.rows * shape.elementBytes / kGranule};
+    return {shape.rows, shape.rowBytes / kGranule};
+  return {shape.rowBytes / shape.elementBytes, shape.rows * shape.elementBytes / kGranule};
 }
 
 /// Address of a granule before the swizzle; the formulas at the head of MatrixDescriptor.h, in
@@ -73,21 +73,57 @@ inline void forEachGranule(const MatrixDescriptor &desc, const OperandShape &sha
       granule(outer, inner);
 }
 
-/// Eight 16-bit elements.
+/// Sixteen bytes, as elements.
+typedef uint8_t Bytes __attribute__((vector_size(16)));
 typedef uint16_t Halves __attribute__((vector_size(16)));
+typedef uint32_t Words __attribute__((vector_size(16)));
 
-/// Transposes an 8 x 8 block: three rounds of interleaving the first half of the rows with the
-/// second.
-inline void transpose(Halves (&rows)[8]) {
+inline void interleave(const Bytes &a, const Bytes &b, Bytes &low, Bytes &high) {
+  low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  high =
+      __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+inline void interleave(const Halves &a, const Halves &b, Halves &low, Halves &high) {
+  low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+  high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+inline void interleave(const Words &a, const Words &b, Words &low, Words &high) {
+  low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+
+/// Transposes 8 rows of 16 bytes: three rounds of interleaving the first half of the rows with the
+/// second. Each round moves the highest bit of an element's position to the lowest place.
+template <typename V> [[gnu::always_inline]] inline void transpose(V (&rows)[8]) {
   for (uint32_t round = 0; round < 3; ++round) {
-    Halves next[8];
-    for (uint32_t i = 0; i < 4; ++i) {
-      next[2 * i] = __builtin_shufflevector(rows[i], rows[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-      next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-    }
+    V next[8];
+    for (uint32_t i = 0; i < 4; ++i)
+      interleave(rows[i], rows[i + 4], next[2 * i], next[2 * i + 1]);
     std::memcpy(rows, next, sizeof(next));
   }
 }
+
+/// Eight granules, one of each row of a block, become 128 bytes of [k][row].
+template <typename V, typename Source>
+[[gnu::always_inline]] inline void transposeBlock(Source source, uint8_t *to) {
+  V rows[8];
+  for (uint32_t r = 0; r < 8; ++r)
+    std::memcpy(&rows[r], source(r), kGranule);
+  transpose(rows);
+  std::memcpy(to, rows, sizeof(rows));
+}
+template <typename Source>
+[[gnu::always_inline]] inline void transposeBlock(uint32_t elementBytes, Source source,
+                                                  uint8_t *to) {
+  if (elementBytes == 2)
+    return transposeBlock<Halves>(source, to);
+  if (elementBytes == 1)
+    return transposeBlock<Bytes>(source, to);
+  transposeBlock<Words>(source, to);
+}
+
+/// Row `i` of a block as gatherBlocks orders them.
+constexpr uint32_t blockRow(uint32_t i, bool evenOdd) { return evenOdd ? 2 * (i % 4) + i / 4 : i; }
 
 std::string number(uint64_t value) { return std::to_string(value); }
 
@@ -103,7 +139,7 @@ std::string checkSwizzledStart(const MatrixDescriptor &desc, const OperandShape 
   uint32_t span = swizzleSpan(desc.swizzle);
   uint32_t within = desc.start % span;
   uint32_t used =
-      shape.major == Major::K ? kOperandRowBytes : std::min(span, shape.rows * shape.elementBytes);
+      shape.major == Major::K ? shape.rowBytes : std::min(span, shape.rows * shape.elementBytes);
   if (within + used > span)
     return "the start address " + number(desc.start) + " lies " + number(within) +
            " bytes into a " + number(span) + "-byte row of the " + mode +
@@ -202,13 +238,13 @@ bool gatherOperand(const MatrixDescriptor &desc, const OperandShape &shape,
   if (shape.major == Major::K) {
     forEachGranule(desc, shape, [&](uint32_t row, uint32_t half, uint32_t address) {
       if (const uint8_t *bytes = granule(address))
-        std::memcpy(dense + row * kOperandRowBytes + half * kGranule, bytes, kGranule);
+        std::memcpy(dense + row * shape.rowBytes + half * kGranule, bytes, kGranule);
     });
     return inside;
   }
   // MN-major: a granule holds 8 rows of one column; 8 of them, of neighbouring columns, are turned
   // at once.
-  for (uint32_t column = 0; column < kOperandRowBytes / 2; column += 8)
+  for (uint32_t column = 0; column < shape.rowBytes / 2; column += 8)
     for (uint32_t group = 0; group < shape.rows / 8; ++group) {
       Halves block[8];
       for (uint32_t c = 0; c < 8; ++c) {
@@ -220,9 +256,65 @@ bool gatherOperand(const MatrixDescriptor &desc, const OperandShape &shape,
       }
       transpose(block);
       for (uint32_t r = 0; r < 8; ++r)
-        std::memcpy(dense + (8 * group + r) * kOperandRowBytes + 2 * column, &block[r], kGranule);
+        std::memcpy(dense + (8 * group + r) * shape.rowBytes + 2 * column, &block[r], kGranule);
     }
   return inside;
+}
+
+OperandPlan planOperand(uint64_t bits, const OperandShape &shape, bool evenOdd, uint32_t sharedBase,
+                        uint32_t sharedEnd) {
+  OperandPlan plan;
+  plan.problem = checkMatrixDescriptor(bits, shape, sharedBase, sharedEnd);
+  if (!plan.problem.empty())
+    return plan;
+  MatrixDescriptor desc = decodeMatrixDescriptor(bits);
+  operandRuns(desc, shape, plan.runs);
+  auto add = [&](uint32_t outer, uint32_t inner) {
+    plan.granules.push_back(
+        swizzleAddress(granuleAddress(desc, shape.major, outer, inner), desc.swizzle));
+  };
+  Grid grid = gridOf(shape);
+  if (shape.major == Major::K) {
+    for (uint32_t block = 0; block < shape.rows / 8; ++block)
+      for (uint32_t inner = 0; inner < grid.inner; ++inner)
+        for (uint32_t r = 0; r < 8; ++r)
+          add(8 * block + blockRow(r, evenOdd), inner);
+    return plan;
+  }
+  for (uint32_t group = 0; group < grid.inner; ++group)
+    for (uint32_t k = 0; k < grid.outer; ++k)
+      add(k, group);
+  return plan;
+}
+
+void gatherBlocks(const OperandPlan &plan, const OperandShape &shape, bool evenOdd,
+                  const uint8_t *shared, uint8_t *blocks) {
+  const uint32_t *at = plan.granules.data(), *end = at + plan.granules.size();
+  if (shape.major == Major::K) {
+    for (; at != end; at += 8, blocks += 8 * kGranule)
+      transposeBlock(shape.elementBytes, [&](uint32_t r) { return shared + at[r]; }, blocks);
+    return;
+  }
+  // A granule holds 8 rows of one column already.
+  for (; at != end; ++at, blocks += kGranule) {
+    Halves eight;
+    std::memcpy(&eight, shared + *at, kGranule);
+    if (evenOdd)
+      eight = __builtin_shufflevector(eight, eight, 0, 2, 4, 6, 1, 3, 5, 7);
+    std::memcpy(blocks, &eight, kGranule);
+  }
+}
+
+void transposeRows(const uint8_t *dense, uint32_t rows, uint32_t rowBytes, uint32_t elementBytes,
+                   bool evenOdd, uint8_t *blocks) {
+  for (uint32_t block = 0; block < rows / 8; ++block)
+    for (uint32_t inner = 0; inner < rowBytes / kGranule; ++inner, blocks += 8 * kGranule)
+      transposeBlock(
+          elementBytes,
+          [&](uint32_t r) {
+            return dense + (8 * block + blockRow(r, evenOdd)) * rowBytes + inner * kGranule;
+          },
+          blocks);
 }
 
 } // namespace girih::emu

@@ -50,6 +50,8 @@ float decode(WgmmaType type, const uint8_t *row, uint32_t k) {
     return static_cast<int8_t>(row[k]);
   case WgmmaType::U8:
     return row[k];
+  case WgmmaType::B1:
+    return row[k / 8] >> (k % 8) & 1;
   }
   return 0;
 }

@@ -1,0 +1,275 @@
+// The kernels of Product.h for one instruction set: Product.cpp includes this file once for each,
+// in a namespace and under code generation of its own, with GIRIH_FUSED saying whether the set has
+// a fused multiply-add and GIRIH_ROWS and GIRIH_COLUMNS how large a block of D its registers hold.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// No include guard: see above.
+
+typedef float V16 __attribute__((vector_size(64)));
+typedef int32_t I16 __attribute__((vector_size(64)));
+typedef uint32_t U16 __attribute__((vector_size(64)));
+typedef float V8 __attribute__((vector_size(32)));
+typedef int32_t I8 __attribute__((vector_size(32)));
+typedef double D8 __attribute__((vector_size(64)));
+typedef int64_t L8 __attribute__((vector_size(64)));
+typedef float V4 __attribute__((vector_size(16)));
+typedef int32_t I4 __attribute__((vector_size(16)));
+
+template <typename V> [[gnu::always_inline]] inline void load(V &v, const void *from) {
+  std::memcpy(&v, from, sizeof(V));
+}
+template <typename V> [[gnu::always_inline]] inline void store(const V &v, void *to) {
+  std::memcpy(to, &v, sizeof(V));
+}
+/// Four columns, for each of four rows.
+[[gnu::always_inline]] inline void loadColumns(V16 &v, const float *from) {
+  V4 four;
+  load(four, from);
+  v = __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+}
+[[gnu::always_inline]] inline void loadColumns(I16 &v, const int32_t *from) {
+  I4 four;
+  load(four, from);
+  v = __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+}
+
+void spread(const float *rows, float *out, uint32_t blocks, uint32_t k) {
+  for (uint32_t block = 0; block < blocks; ++block)
+    for (uint32_t i = 0; i < k; ++i) {
+      V8 eight;
+      load(eight, rows + (block * k + i) * kBlock);
+      V16 low =
+          __builtin_shufflevector(eight, eight, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+      V16 high =
+          __builtin_shufflevector(eight, eight, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7);
+      store(low, out + ((2 * block) * k + i) * kVector);
+      store(high, out + ((2 * block + 1) * k + i) * kVector);
+    }
+}
+
+/// Where vector r (half a row block) and column vector c (half a column block) of a block of D
+/// lie.
+[[gnu::always_inline]] inline uint32_t *place(uint32_t *const *planes, uint32_t rowBlocks,
+                                              uint32_t r, uint32_t c) {
+  return planes[2 * rowBlocks * (c / 2) + 2 * (r / 2) + c % 2] + (r % 2) * kVector;
+}
+
+template <uint32_t R, uint32_t C>
+[[gnu::always_inline]] inline void multiplyTile(const float *a, const float *b, uint32_t k,
+                                                uint32_t r0, uint32_t rowBlocks, Sum sum,
+                                                bool scaleD, uint32_t *const *planes) {
+  V16 acc[R][C];
+  bool fromD = scaleD && sum == Sum::F32;
+  for (uint32_t r = 0; r < R; ++r)
+    for (uint32_t c = 0; c < C; ++c) {
+      acc[r][c] = V16{};
+      if (fromD)
+        load(acc[r][c], place(planes, rowBlocks, r0 + r, c));
+    }
+  for (uint32_t i = 0; i < k; ++i) {
+    V16 rows[R];
+#pragma clang loop unroll(full)
+    for (uint32_t r = 0; r < R; ++r)
+      load(rows[r], a + ((r0 + r) * k + i) * kVector);
+#pragma clang loop unroll(full)
+    for (uint32_t c = 0; c < C; ++c) {
+      V16 columns;
+      loadColumns(columns, b + ((c / 2) * k + i) * kBlock + (c % 2) * 4);
+#pragma clang loop unroll(full)
+      for (uint32_t r = 0; r < R; ++r)
+#if GIRIH_FUSED
+        acc[r][c] = __builtin_elementwise_fma(rows[r], columns, acc[r][c]);
+#else
+        acc[r][c] = acc[r][c] + rows[r] * columns;
+#endif
+    }
+  }
+  for (uint32_t r = 0; r < R; ++r)
+    for (uint32_t c = 0; c < C; ++c) {
+      uint32_t *to = place(planes, rowBlocks, r0 + r, c);
+      if (sum == Sum::F32) {
+        // Every NaN becomes 0x7fffffff.
+        U16 isNumber = (U16)(acc[r][c] == acc[r][c]);
+        store((((U16)acc[r][c]) & isNumber) | (~isNumber & 0x7fffffffu), to);
+        continue;
+      }
+      // Sums of products of 8-bit integers are exact in binary32.
+      U16 products = (U16) __builtin_convertvector(acc[r][c], I16), old{}, total;
+      if (scaleD)
+        load(old, to);
+      total = old + products;
+      if (sum == Sum::S32Sat) {
+        // Overflow: the operands have one sign and the sum the other.
+        U16 wrapped = (U16)((I16)(~(old ^ products) & (old ^ total)) >> 31);
+        U16 limit = (U16)((I16)old >> 31) ^ 0x7fffffffu;
+        total = (total & ~wrapped) | (limit & wrapped);
+      }
+      store(total, to);
+    }
+}
+
+template <uint32_t R, uint32_t C>
+[[gnu::always_inline]] inline uint32_t multiplyColumns(const Factors &f, const float *a, uint32_t j,
+                                                       uint32_t rowBlocks, Sum sum, bool scaleD,
+                                                       uint32_t *const *planes) {
+  for (; j + C / 2 <= f.columnBlocks; j += C / 2)
+    for (uint32_t r = 0; r < 2 * rowBlocks; r += R)
+      multiplyTile<R, C>(a, f.b + size_t(j) * f.k * kBlock, f.k, r, rowBlocks, sum, scaleD,
+                         planes + 2 * rowBlocks * j);
+  return j;
+}
+
+#if !GIRIH_FUSED
+/// One element at a time: products that are not exact in binary32 need a fused multiply-add.
+void multiplySlowly(const Factors &f, const float *a, uint32_t rowBlocks, bool scaleD,
+                    uint32_t *const *planes) {
+  for (uint32_t r = 0; r < 2 * rowBlocks; ++r)
+    for (uint32_t c = 0; c < 2 * f.columnBlocks; ++c)
+      for (uint32_t lane = 0; lane < kVector; ++lane) {
+        uint32_t *to = place(planes, rowBlocks, r, c) + lane;
+        float sum = 0;
+        if (scaleD)
+          std::memcpy(&sum, to, 4);
+        for (uint32_t i = 0; i < f.k; ++i)
+          sum = std::fma(a[(r * f.k + i) * kVector + lane],
+                         f.b[((c / 2) * f.k + i) * kBlock + (c % 2) * 4 + lane % 4], sum);
+        *to = sum == sum ? std::bit_cast<uint32_t>(sum) : 0x7fffffffu;
+      }
+}
+#endif
+
+void multiply(const Factors &f, uint32_t first, uint32_t rowBlocks, Sum sum, bool scaleD,
+              uint32_t *const *planes) {
+  const float *a = f.a + size_t(first) * 2 * f.k * kVector;
+#if !GIRIH_FUSED
+  if (!f.productsFit)
+    return multiplySlowly(f, a, rowBlocks, scaleD, planes);
+#endif
+  uint32_t j = 0;
+  if (rowBlocks == 2) {
+    j = multiplyColumns<GIRIH_ROWS, GIRIH_COLUMNS>(f, a, j, rowBlocks, sum, scaleD, planes);
+    multiplyColumns<GIRIH_ROWS, 2>(f, a, j, rowBlocks, sum, scaleD, planes);
+  } else {
+    multiplyColumns<1, 2>(f, a, j, rowBlocks, sum, scaleD, planes);
+  }
+}
+
+/// The aligned sum of R vectors of rows and one of columns.
+template <uint32_t R>
+[[gnu::always_inline]] inline void
+alignedTile(const Factors &f, const float *a, const int32_t *ea, const float *b, const int32_t *eb,
+            uint32_t r0, uint32_t c, uint32_t rowBlocks, int bits, Aligned rounding,
+            int minExponentD, bool scaleD, uint32_t *const *planes) {
+  const uint32_t k = f.k;
+  // Exponents outside these give scale factors or products outside binary32.
+  constexpr int32_t kLow = -100, kHigh = 120;
+  V16 d[R], scale[R];
+  I16 largest[R];
+  for (uint32_t r = 0; r < R; ++r) {
+    d[r] = V16{};
+    if (scaleD)
+      load(d[r], place(planes, rowBlocks, r0 + r, c));
+    U16 magnitude = (U16)d[r] & 0x7fffffffu;
+    I16 exponent = (I16)(magnitude >> 23) - 127;
+    exponent = __builtin_elementwise_max(exponent, I16{} + minExponentD);
+    I16 isZero = (I16)(magnitude == 0u);
+    largest[r] = (exponent & ~isZero) | ((I16{} + kExponentOfZero) & isZero);
+  }
+  for (uint32_t i = 0; i < k; ++i) {
+    I16 columns;
+    loadColumns(columns, eb + i * kBlock);
+#pragma clang loop unroll(full)
+    for (uint32_t r = 0; r < R; ++r) {
+      I16 rows;
+      load(rows, ea + ((r0 + r) * k + i) * kVector);
+      largest[r] = __builtin_elementwise_max(largest[r], rows + columns);
+    }
+  }
+  I16 unit[R], sum[R];
+  D8 low[R], high[R];
+  for (uint32_t r = 0; r < R; ++r) {
+    unit[r] = __builtin_elementwise_min(__builtin_elementwise_max(largest[r], I16{} + kLow),
+                                        I16{} + kHigh);
+    scale[r] = (V16)((bits + 127 - unit[r]) << 23);
+    sum[r] = __builtin_convertvector(d[r] * scale[r], I16);
+    low[r] = high[r] = D8{};
+  }
+  auto flush = [&](uint32_t r) {
+    I8 half0 = __builtin_shufflevector(sum[r], sum[r], 0, 1, 2, 3, 4, 5, 6, 7);
+    I8 half1 = __builtin_shufflevector(sum[r], sum[r], 8, 9, 10, 11, 12, 13, 14, 15);
+    low[r] += __builtin_convertvector(half0, D8);
+    high[r] += __builtin_convertvector(half1, D8);
+    sum[r] = I16{};
+  };
+  // A product is below 2^(bits + 2) units; 8 of them and D fit 32 bits when `bits` is at most 25.
+  const uint32_t chunk = bits > 16 ? 8 : k;
+  for (uint32_t start = 0; start < k; start += chunk) {
+    const uint32_t end = start + chunk < k ? start + chunk : k;
+    for (uint32_t i = start; i < end; ++i) {
+      V16 columns;
+      loadColumns(columns, b + i * kBlock);
+#pragma clang loop unroll(full)
+      for (uint32_t r = 0; r < R; ++r) {
+        V16 rows;
+        load(rows, a + ((r0 + r) * k + i) * kVector);
+        // Towards zero, which is what the alignment shifter does.
+        sum[r] += __builtin_convertvector(rows * columns * scale[r], I16);
+      }
+    }
+    for (uint32_t r = 0; r < R; ++r)
+      flush(r);
+  }
+  for (uint32_t r = 0; r < R; ++r) {
+    V8 halves[2];
+    for (uint32_t h = 0; h < 2; ++h) {
+      I8 e = h ? __builtin_shufflevector(unit[r], unit[r], 8, 9, 10, 11, 12, 13, 14, 15)
+               : __builtin_shufflevector(unit[r], unit[r], 0, 1, 2, 3, 4, 5, 6, 7);
+      L8 power = (__builtin_convertvector(e, L8) + (1023 - bits)) << 52;
+      D8 total = (h ? high[r] : low[r]) * (D8)power;
+      V8 nearest = __builtin_convertvector(total, V8);
+      D8 back = __builtin_convertvector(nearest, D8);
+      constexpr int64_t kMagnitude = INT64_MAX;
+      L8 tooLarge = ((L8)back & kMagnitude) > ((L8)total & kMagnitude);
+      I8 cut = (I8)nearest + __builtin_convertvector(tooLarge, I8); // one less in magnitude
+      if (rounding == Aligned::F32M13)
+        cut &= ~int32_t(0x3ff);
+      if (rounding == Aligned::F32Odd)
+        cut |= __builtin_convertvector((L8)(back != total), I8) & 1;
+      halves[h] = (V8)cut;
+    }
+    V16 result = __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+                                         12, 13, 14, 15);
+    uint32_t *to = place(planes, rowBlocks, r0 + r, c);
+    I16 outside = (largest[r] > kHigh) | ((largest[r] < kLow) & (largest[r] > kExponentOfZero / 2));
+    if (__builtin_reduce_or(outside) == 0) {
+      store(result, to);
+      continue;
+    }
+    int32_t leftOut[kVector];
+    float old[kVector], values[kVector];
+    store(outside, leftOut);
+    store(d[r], old);
+    store(result, values);
+    for (uint32_t lane = 0; lane < kVector; ++lane)
+      if (leftOut[lane])
+        values[lane] = alignedElement(
+            a + (r0 + r) * k * kVector + lane, ea + (r0 + r) * k * kVector + lane, kVector,
+            b + lane % 4, eb + lane % 4, kBlock, k, old[lane], bits, rounding, minExponentD);
+    std::memcpy(to, values, sizeof(values));
+  }
+}
+
+void multiplyAligned(const Factors &f, uint32_t first, uint32_t rowBlocks, int bits,
+                     Aligned rounding, int minExponentD, bool scaleD, uint32_t *const *planes) {
+  const float *a = f.a + size_t(first) * 2 * f.k * kVector;
+  const int32_t *ea = f.exponentA + size_t(first) * 2 * f.k * kVector;
+  for (uint32_t c = 0; c < 2 * f.columnBlocks; ++c) {
+    size_t column = size_t(c / 2) * f.k * kBlock + (c % 2) * 4;
+    for (uint32_t r = 0; r < 2 * rowBlocks; r += 2)
+      alignedTile<2>(f, a, ea, f.b + column, f.exponentB + column, r, c, rowBlocks, bits, rounding,
+                     minExponentD, scaleD, planes);
+  }
+}
+
+constexpr ProductKernels kernels = {spread, multiply, multiplyAligned};
