@@ -354,7 +354,9 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
   checkLaunch(attributes, config, kernel, cluster);
 
+  CtaPool pool; // outlives the clusters
   LaunchContext launch;
+  launch.pool = &pool;
   launch.kernel = &kernel;
   launch.memory = state->memory.get();
   launch.options = config.options;

@@ -15,6 +15,7 @@ class DefinedBits {
 public:
   void reset(uint64_t bytes) { words.assign((bytes + 63) / 64, 0); }
   bool empty() const { return words.empty(); }
+  void swap(DefinedBits &other) { words.swap(other.words); }
 
   void set(uint64_t at, uint64_t bytes) {
     forEach(at, bytes, [&](uint64_t &word, uint64_t mask) { word |= mask; });

@@ -52,6 +52,11 @@ public:
     origins.assign(slots, kNeverWritten);
     partial.clear();
   }
+  void swap(Definedness &other) {
+    undefined.swap(other.undefined);
+    origins.swap(other.origins);
+    partial.swap(other.partial);
+  }
   uint32_t *lanes() { return undefined.data(); }
   uint32_t lanes(uint32_t slot) const { return undefined[slot]; }
   uint32_t origin(uint32_t slot) const { return origins[slot]; }

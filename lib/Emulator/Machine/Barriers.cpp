@@ -27,6 +27,7 @@ Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait,
     return Step::Block;
   }
   NamedBarrier &barrier = cta.barriers[id];
+  cta.usedBarriers |= 1u << id;
   bool whole = threads == 0;
   uint32_t expected = whole ? launch.warpsPerCta * 32 : threads;
   if (barrier.arrived == 0) {

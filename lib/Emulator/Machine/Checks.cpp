@@ -41,7 +41,7 @@ Site Cluster::site(std::string action, uint32_t pc, uint32_t rank, int warp, int
     s.ptxText = info.text;
     s.source = kernel.module->source(info.location);
   }
-  s.cta = ctas[rank]->id;
+  s.cta = ctaId(rank);
   s.warp = warp;
   s.lane = lane;
   return s;

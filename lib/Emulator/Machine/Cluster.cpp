@@ -11,69 +11,114 @@
 
 namespace girih::emu {
 
+std::unique_ptr<Cta> CtaPool::take() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (free.empty())
+    return std::make_unique<Cta>();
+  std::unique_ptr<Cta> cta = std::move(free.back());
+  free.pop_back();
+  return cta;
+}
+void CtaPool::give(std::unique_ptr<Cta> cta) {
+  std::lock_guard<std::mutex> lock(mutex);
+  free.push_back(std::move(cta));
+}
+
 Cluster::Cluster(const LaunchContext &launch, uint64_t linear)
     : launch(launch), kernel(*launch.kernel),
       random(launch.options.seed * 0x2545f4914f6cdd1du + linear), linear(linear) {
-  for (uint32_t rank = 0; rank < launch.clusterSize; ++rank) {
-    ctas.push_back(std::make_unique<Cta>());
-    ctas.back()->cluster = this;
-  }
-  // Agents: warps, their bulk queues, wgmma queues; mbarriers get theirs when they are initialised.
-  for (uint32_t rank = 0; rank < launch.clusterSize; ++rank)
-    startCta(*ctas[rank], rank);
   starved = random.below(launch.warpsPerCta * launch.clusterSize);
 }
 
-Cluster::~Cluster() = default;
+Cluster::~Cluster() { retire(); }
 
-void Cluster::startCta(Cta &cta, uint32_t rank) {
-  cta.rank = rank;
+void Cluster::begin() {
+  begun = true;
+  // Agents: warps, their bulk queues, wgmma queues; mbarriers get theirs when they are initialised.
+  for (uint32_t rank = 0; rank < launch.clusterSize; ++rank) {
+    ctas.push_back(launch.pool->take());
+    startCta(*ctas.back(), rank);
+  }
+}
+
+/// Gives the CTAs' memory and registers to the next cluster: while this host thread runs it, they
+/// are still in its cache.
+void Cluster::retire() {
+  for (std::unique_ptr<Cta> &cta : ctas)
+    launch.pool->give(std::move(cta));
+  ctas.clear();
+}
+
+Dim3 Cluster::ctaId(uint32_t rank) const {
   const Dim3 &shape = launch.cluster;
   uint64_t clustersX = launch.grid.x / shape.x, clustersY = launch.grid.y / shape.y;
-  cta.id.x = static_cast<uint32_t>(linear % clustersX) * shape.x + rank % shape.x;
-  cta.id.y =
-      static_cast<uint32_t>(linear / clustersX % clustersY) * shape.y + rank / shape.x % shape.y;
-  cta.id.z =
-      static_cast<uint32_t>(linear / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
+  Dim3 id;
+  id.x = static_cast<uint32_t>(linear % clustersX) * shape.x + rank % shape.x;
+  id.y = static_cast<uint32_t>(linear / clustersX % clustersY) * shape.y + rank / shape.x % shape.y;
+  id.z = static_cast<uint32_t>(linear / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
+  return id;
+}
+
+void Cluster::startCta(Cta &cta, uint32_t rank) {
+  cta.cluster = this;
+  cta.rank = rank;
+  cta.id = ctaId(rank);
   // Undefined contents: a pattern that is no small number in any format.
   cta.shared.assign(launch.sharedBytes, 0xcb);
   if (checking()) {
     cta.shadow = std::make_unique<Shadow>(launch.sharedBytes);
     cta.sharedDefined.reset(launch.sharedBytes + 64);
   }
+  cta.mbarriers.clear();
+  cta.atomics.clear();
+  for (; cta.usedBarriers; cta.usedBarriers &= cta.usedBarriers - 1)
+    cta.barriers[__builtin_ctz(cta.usedBarriers)] = NamedBarrier();
+  cta.registerPool = 0;
   cta.liveWarps = launch.warpsPerCta;
   cta.wgmmaQueues.resize((launch.warpsPerCta + 3) / 4);
-  for (WgmmaQueue &queue : cta.wgmmaQueues)
+  for (WgmmaQueue &queue : cta.wgmmaQueues) {
+    queue = WgmmaQueue();
     queue.agent = newAgent(cta);
-  ++liveCtas;
-  for (uint32_t w = 0; w < launch.warpsPerCta; ++w) {
-    auto warp = std::make_unique<Warp>();
-    warp->cta = &cta;
-    warp->index = w;
-    warp->firstThread = w * 32;
-    uint32_t threads = std::min(32u, launch.threadsPerCta - w * 32);
-    warp->live = threads == 32 ? kFullMask : (1u << threads) - 1;
-    warp->storage.reset(static_cast<uint8_t *>(std::calloc(kernel.registerBytes + 64, 1)));
-    warp->registers = reinterpret_cast<uint8_t *>(
-        (reinterpret_cast<uintptr_t>(warp->storage.get()) + 63) / 64 * 64);
-    warp->local.assign(size_t(32) * kernel.localBytes, 0xcb);
-    if (checking()) {
-      warp->defined.reset(kernel.registerBytes / 64 + 1);
-      warp->localDefined.reset(warp->local.size());
-    }
-    warp->registerCount = launch.launchRegisters;
-    warp->agent = newAgent(cta);
-    warp->bulkAgent = newAgent(cta);
-    warp->order.seen.raise(warp->agent, 1);
-    warp->tracked.resize(kernel.tracked.size());
-    warp->accumulators.resize(kernel.accumulatorSets.size());
-    Fragment whole;
-    whole.id = nextFragment++;
-    whole.mask = warp->live;
-    warp->fragments.push_back(whole);
-    fillSpecials(cta, *warp);
-    cta.warps.push_back(std::move(warp));
   }
+  ++liveCtas;
+  cta.warps.resize(launch.warpsPerCta);
+  for (uint32_t w = 0; w < launch.warpsPerCta; ++w) {
+    if (!cta.warps[w])
+      cta.warps[w] = std::make_unique<Warp>();
+    startWarp(cta, *cta.warps[w], w);
+  }
+}
+
+void Cluster::startWarp(Cta &cta, Warp &warp, uint32_t index) {
+  warp.restart();
+  warp.cta = &cta;
+  warp.index = index;
+  warp.firstThread = index * 32;
+  uint32_t threads = std::min(32u, launch.threadsPerCta - index * 32);
+  warp.live = threads == 32 ? kFullMask : (1u << threads) - 1;
+  if (!warp.storage) {
+    warp.storage.reset(static_cast<uint8_t *>(std::calloc(kernel.registerBytes + 64, 1)));
+    warp.registers = reinterpret_cast<uint8_t *>(
+        (reinterpret_cast<uintptr_t>(warp.storage.get()) + 63) / 64 * 64);
+  } else {
+    std::memset(warp.registers, 0, kernel.registerBytes);
+  }
+  warp.local.assign(size_t(32) * kernel.localBytes, 0xcb);
+  if (checking()) {
+    warp.defined.reset(kernel.registerBytes / 64 + 1);
+    warp.localDefined.reset(warp.local.size() + 64);
+  }
+  warp.registerCount = launch.launchRegisters;
+  warp.agent = newAgent(cta);
+  warp.bulkAgent = newAgent(cta);
+  warp.order.seen.raise(warp.agent, 1);
+  warp.tracked.assign(kernel.tracked.size(), Warp::Pending());
+  warp.accumulators.resize(kernel.accumulatorSets.size());
+  Fragment whole;
+  whole.id = nextFragment++;
+  whole.mask = warp.live;
+  warp.fragments.push_back(whole);
+  fillSpecials(cta, warp);
 }
 
 void Cluster::fillSpecials(Cta &cta, Warp &warp) {
@@ -82,7 +127,19 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
     uint32_t *values = reinterpret_cast<uint32_t *>(warp.registers + use.offset);
     if (checking())
       warp.defined.setDefined(slotOf(use.offset), kFullMask);
+    if (use.special <= Special::TidZ && b.y == 1 && b.z == 1) {
+      // The common case: a row of threads.
+      for (uint32_t lane = 0; lane < 32; ++lane)
+        values[lane] = use.special == Special::TidX ? warp.firstThread + lane : 0;
+      continue;
+    }
+    const bool perLane = use.special <= Special::TidZ || use.special == Special::LaneId ||
+                         (use.special >= Special::LanemaskEq && use.special <= Special::LanemaskGe);
     for (uint32_t lane = 0; lane < 32; ++lane) {
+      if (lane && !perLane) {
+        values[lane] = values[0];
+        continue;
+      }
       uint32_t thread = warp.firstThread + lane, value = 0;
       switch (use.special) {
       case Special::TidX:
@@ -259,6 +316,14 @@ Warp *Cluster::pickWarp(bool &polling) {
 }
 
 void Cluster::runQuantum(uint64_t budget) {
+  if (!begun)
+    begin();
+  runSteps(budget);
+  if (finished())
+    retire();
+}
+
+void Cluster::runSteps(uint64_t budget) {
   budgetEnd = steps + budget;
   const Adversary adversary = launch.options.adversary;
   double share = adversary == Adversary::AsyncLate    ? 0

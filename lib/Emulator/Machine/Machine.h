@@ -156,6 +156,20 @@ struct Warp {
   }
   uint32_t wgmmaWaited = 0; ///< operations up to this one have been waited for
   uint32_t fenceEpoch = 1;  ///< 1 + the number of wgmma.fence executed
+
+  /// Back to the state of a new warp, whose registers and memory Cluster::startWarp sets anew.
+  void restart() {
+    Warp fresh;
+    fresh.storage = std::move(storage);
+    fresh.registers = registers;
+    fresh.fragments.swap(fragments);
+    fresh.fragments.clear();
+    fresh.local.swap(local);
+    fresh.localDefined.swap(localDefined);
+    fresh.defined.swap(defined);
+    fresh.tracked.swap(tracked);
+    *this = std::move(fresh);
+  }
 };
 
 struct Mbarrier {
@@ -217,16 +231,29 @@ struct Cta {
   std::vector<std::unique_ptr<Warp>> warps;
   std::unordered_map<uint32_t, Mbarrier> mbarriers;
   NamedBarrier barriers[16];
+  uint32_t usedBarriers = 0; ///< bit per barrier that somebody has arrived at
   std::vector<WgmmaQueue> wgmmaQueues;
   std::unordered_map<uint32_t, Order> atomics;
   int64_t registerPool = 0;
   uint32_t liveWarps = 0;
 };
 
+/// CTAs that have finished and whose memory the next ones take over.
+class CtaPool {
+public:
+  std::unique_ptr<Cta> take();
+  void give(std::unique_ptr<Cta> cta);
+
+private:
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Cta>> free;
+};
+
 /// What a launch shares among its clusters; constant while they run.
 struct LaunchContext {
   const Kernel *kernel = nullptr;
   GlobalMemory *memory = nullptr;
+  CtaPool *pool = nullptr;
   LaunchOptions options;
   Dim3 grid, block, cluster;
   uint32_t threadsPerCta = 0, warpsPerCta = 0, clusterSize = 1;
@@ -296,7 +323,9 @@ public:
   /// Applies this quantum's writes and runs the operations that waited for it. Called in cluster
   /// order.
   void commit();
-  bool finished() const { return stopped || (liveCtas == 0 && !asyncPending()); }
+  bool finished() const { return stopped || (begun && liveCtas == 0 && !asyncPending()); }
+  /// Where in the grid a CTA of this cluster is; also once it has finished.
+  Dim3 ctaId(uint32_t rank) const;
 
   // For the instructions.
   const LaunchContext &launch;
@@ -440,7 +469,11 @@ private:
   Fragment *findFragment(Warp &warp, uint32_t id);
   void removeFragment(Warp &warp, uint32_t index);
   bool allBlocked(const Warp &warp) const;
+  void begin();
+  void retire();
   void startCta(Cta &cta, uint32_t rank);
+  void startWarp(Cta &cta, Warp &warp, uint32_t index);
+  void runSteps(uint64_t budget);
   bool runWarp(Warp &warp, uint32_t burst);
   void arriveAtMeeting(Warp &warp, uint32_t fragmentIndex);
   void completeMeetings(Warp &warp);
@@ -465,6 +498,7 @@ private:
   void explainMbarrier(const Cta &cta, const Mbarrier &barrier, std::vector<Site> &sites) const;
 
   uint64_t linear;
+  bool begun = false;
   uint32_t liveCtas = 0;
   /// The CTA that an agent belongs to.
   std::vector<uint16_t> agentRank;
