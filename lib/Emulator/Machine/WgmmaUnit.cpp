@@ -100,8 +100,13 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
       for (int32_t offset : form.a)
         undefined(offset, "a register of A is");
     // Without scale-d the accumulators are written and not read (9.7.15.5.2).
+    uint32_t any = 0;
+    const uint32_t *lanes = warp.defined.lanes();
     for (int32_t offset : form.d)
-      scaleD ? undefined(offset, "an accumulator is") : c.setDefined(offset);
+      any |= lanes[slotOf(offset)];
+    if (any) [[unlikely]]
+      for (int32_t offset : form.d)
+        scaleD ? undefined(offset, "an accumulator is") : c.setDefined(offset);
   }
   if (check && warp.fenceEpoch == 1)
     report("missing-wgmma-fence", "the first wgmma of a warp comes without a wgmma.fence before it",
