@@ -402,6 +402,12 @@ template <bool to> Step cvta(Context &c, const Instr &in) {
   return lanes1<uint64_t, uint64_t>(c, in,
                                     [&](uint64_t a) { return to ? a - window : a + window; });
 }
+// The address of a parameter may have passed through a 32-bit register (`mov.b32 %r, name`), which
+// keeps the offset and drops the window.
+Step cvtaParam(Context &c, const Instr &in) {
+  return lanes1<uint64_t, uint64_t>(
+      c, in, [](uint64_t a) { return kParamWindow | (a & (kWindowBytes - 1)); });
+}
 void buildCvta(Decoder &d, int) {
   if (!d.expectOperands(2))
     return;
@@ -414,7 +420,9 @@ void buildCvta(Decoder &d, int) {
   d.out.imm = static_cast<int64_t>(space == AddressSpace::Shared  ? kSharedWindow
                                    : space == AddressSpace::Local ? kLocalWindow
                                                                   : 0);
-  d.out.exec = d.has("to") ? ExecFn(cvta<true>) : ExecFn(cvta<false>);
+  d.out.exec = d.has("to")                    ? ExecFn(cvta<true>)
+               : space == AddressSpace::Param ? ExecFn(cvtaParam)
+                                              : ExecFn(cvta<false>);
 }
 Step isspacep(Context &c, const Instr &in) {
   const uint64_t *a = c.src<uint64_t>(in.s[0]);

@@ -121,7 +121,7 @@ bool place(Context &c, const Instr &in, unsigned lane, uint64_t address, uint32_
                       {c.cluster.here(c, what, static_cast<int>(lane))});
       return false;
     }
-    out.address = address - kParamWindow;
+    out.address = address & (kWindowBytes - 1); // see cvta: a 32-bit register drops the window
     if (out.address + bytes > c.cluster.launch.params.size()) {
       c.cluster.fault("param-out-of-bounds", "read past the kernel's parameters",
                       {c.cluster.here(c, what, static_cast<int>(lane))});

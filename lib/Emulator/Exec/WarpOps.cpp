@@ -13,6 +13,33 @@ uint32_t firstLane(const Context &c, Src source) {
   return c.src<uint32_t>(source)[__builtin_ctz(c.mask)];
 }
 
+/// Lanes of one fragment may name different members, e.g. one half of a warp each (PTX ISA 9.0,
+/// 9.7.9.6: "the executing thread will wait until all threads corresponding to membermask have
+/// executed"). Each set of members then executes on its own, once all of them are there. `operand`
+/// is the source that holds the member mask.
+template <ExecFn body, int operand> Step grouped(Context &c, const Instr &in) {
+  const uint32_t *members = c.src<uint32_t>(in.s[operand]);
+  const uint32_t all = c.mask;
+  auto groupOf = [&](uint32_t lanes) {
+    uint32_t group = 0, value = members[__builtin_ctz(lanes)];
+    for (unsigned lane = 0; lane < 32; ++lane)
+      group |= static_cast<uint32_t>(members[lane] == value) << lane;
+    return group & lanes;
+  };
+  if (groupOf(all) == all)
+    return body(c, in);
+  for (uint32_t left = all; left; left &= ~groupOf(left))
+    if (!c.cluster.gatherLanes(c, members[__builtin_ctz(left)]))
+      return Step::Block;
+  for (uint32_t left = all; left;) {
+    c.mask = groupOf(left);
+    left &= ~c.mask;
+    body(c, in);
+  }
+  c.mask = all;
+  return Step::Next;
+}
+
 enum ShuffleMode { Up, Down, Bfly, Idx };
 template <ShuffleMode mode> Step shuffle(Context &c, const Instr &in) {
   if (!c.cluster.gatherLanes(c, firstLane(c, in.s[3])))
@@ -74,7 +101,8 @@ void buildShuffle(Decoder &d, int) {
   }
   for (int i = 0; i < 4; ++i)
     d.out.s[i] = d.source(static_cast<size_t>(i) + 1, 4);
-  constexpr ExecFn table[] = {shuffle<Up>, shuffle<Down>, shuffle<Bfly>, shuffle<Idx>};
+  constexpr ExecFn table[] = {grouped<shuffle<Up>, 3>, grouped<shuffle<Down>, 3>,
+                              grouped<shuffle<Bfly>, 3>, grouped<shuffle<Idx>, 3>};
   d.out.exec = table[d.which({"up", "down", "bfly", "idx"})];
 }
 
@@ -106,7 +134,7 @@ void buildVote(Decoder &d, int) {
   d.out.s[0] = d.predSource(d.operand(1), negated);
   d.out.bytes = negated;
   d.out.s[1] = d.source(2, 4);
-  d.out.exec = vote;
+  d.out.exec = grouped<vote, 1>;
 }
 
 template <typename T> Step matchLanes(Context &c, const Instr &in) {
@@ -147,7 +175,8 @@ void buildMatch(Decoder &d, int) {
   d.out.s[0] = d.source(1, width);
   d.out.s[1] = d.source(2, 4);
   d.out.sub = d.has("all");
-  d.out.exec = width == 8 ? ExecFn(matchLanes<uint64_t>) : ExecFn(matchLanes<uint32_t>);
+  d.out.exec = width == 8 ? ExecFn(grouped<matchLanes<uint64_t>, 1>)
+                          : ExecFn(grouped<matchLanes<uint32_t>, 1>);
 }
 
 template <typename T> Step redux(Context &c, const Instr &in) {
@@ -191,7 +220,8 @@ void buildRedux(Decoder &d, int) {
   d.out.s[0] = d.source(1, 4);
   d.out.s[1] = d.source(2, 4);
   d.out.sub = static_cast<uint8_t>(d.which({"add", "min", "max", "and", "or", "xor"}));
-  d.out.exec = d.type() == ptx::Type::S32 ? ExecFn(redux<int32_t>) : ExecFn(redux<uint32_t>);
+  d.out.exec = d.type() == ptx::Type::S32 ? ExecFn(grouped<redux<int32_t>, 1>)
+                                          : ExecFn(grouped<redux<uint32_t>, 1>);
 }
 
 Step elect(Context &c, const Instr &in) {
@@ -218,7 +248,7 @@ void buildElect(Decoder &d, int) {
     d.out.d[0] = d.dest(target.elements[0], 4);
   d.out.d[1] = d.predDest(target.elements[1]);
   d.out.s[0] = d.source(1, 4);
-  d.out.exec = elect;
+  d.out.exec = grouped<elect, 0>;
 }
 Step activemask(Context &c, const Instr &in) {
   uint32_t t[32];
@@ -239,7 +269,7 @@ void buildWarpSync(Decoder &d, int) {
   if (!d.expectOperands(1))
     return;
   d.out.s[0] = d.source(0, 4);
-  d.out.exec = warpSync;
+  d.out.exec = grouped<warpSync, 0>;
 }
 
 const Form forms[] = {

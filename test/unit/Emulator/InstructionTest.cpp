@@ -164,6 +164,16 @@ const LaneRow laneRows[] = {
      [](uint32_t l) { return 0x11111111u << (l % 4); }},
     {"elect.sync %r8|%p2, -1; selp.u32 %r9, 1, 0, %p2;",
      [](uint32_t l) { return l == 0 ? 1u : 0u; }},
+    // Each half of the warp names itself: two operations in one instruction.
+    {"setp.lt.u32 %p2, %r0, 16; selp.b32 %r8, 0xffff, 0xffff0000, %p2; redux.sync.add.u32 %r9, "
+     "%r0, %r8;",
+     [](uint32_t l) { return l < 16 ? 120u : 376u; }},
+    {"and.b32 %r7, %r0, 1; setp.eq.u32 %p2, %r7, 0; selp.b32 %r8, 0x55555555, 0xaaaaaaaa, %p2; "
+     "elect.sync %r9|%p3, %r8; vote.sync.ballot.b32 %r6, %p3, %r8; add.u32 %r9, %r9, %r6;",
+     [](uint32_t l) { return l % 2 ? 3u : 1u; }},
+    {"and.b32 %r7, %r0, 1; setp.eq.u32 %p2, %r7, 0; selp.b32 %r8, 0x55555555, 0xaaaaaaaa, %p2; "
+     "bar.warp.sync %r8; shfl.sync.idx.b32 %r9, %r0, %r7, 31, %r8;",
+     [](uint32_t l) { return l % 2; }},
     {"mov.u32 %r9, %lanemask_lt;", [](uint32_t l) { return (1u << l) - 1; }},
     // Divergence: loops of different lengths, then together again.
     {"mov.u32 %r9, 0; mov.u32 %r8, %r0; LOOP: setp.eq.u32 %p2, %r8, 0; @%p2 bra OUT; add.u32 %r9, "

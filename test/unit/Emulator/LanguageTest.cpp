@@ -57,6 +57,16 @@ TEST(Language, RegistersOf128And8Bits) {
               HasSubstr("a vector of 3 elements in 128 bits"));
 }
 
+TEST(Language, ParameterAddressThroughANarrowRegister) {
+  // LLVM writes `mov.b32 %r, name; cvt.u64.u32; cvta.param.u64`.
+  Ran ran = run("mov.b32 %r5, p_out; cvt.u64.u32 %rd5, %r5; ld.param.u64 %rd6, [%rd5]; "
+                "cvta.param.u64 %rd7, %rd5; ld.u64 %rd8, [%rd7]; isspacep.param %p2, %rd7; "
+                "setp.eq.and.u64 %p0, %rd6, %rd0, %p2; setp.eq.and.u64 %p1, %rd8, %rd0, %p0; "
+                "selp.u32 %r6, 1, 0, %p1; st.global.u32 [%rd1], %r6;");
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  EXPECT_EQ(ran.out[31], 1u);
+}
+
 TEST(Language, ParameterThroughARegisterAndNarrowLoads) {
   Ran ran = run("mov.b64 %rd5, p_out; ld.param.u64 %rd6, [%rd5]; setp.eq.u64 %p0, %rd6, %rd0; "
                 "selp.u32 %r5, 1, 0, %p0;"
