@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
+#include "Emulator/Exec/Address.h"
 
 namespace girih::emu {
 
@@ -10,24 +10,49 @@ namespace {
 
 using ptx::OperandKind;
 
-// Named barriers: sub bit 0 waits, bit 1 aligned.
+// Named barriers: sub bit 0 waits, bit 1 aligned, bit 2 votes, bit 3 with a negated predicate.
 Step namedBarrier(Context &c, const Instr &in) {
   unsigned lane = static_cast<unsigned>(__builtin_ctz(c.mask));
   uint32_t id = c.src<uint32_t>(in.s[0])[lane];
   uint32_t threads = in.s[1] == kNone ? 0 : c.src<uint32_t>(in.s[1])[lane];
-  return c.cluster.namedBarrier(c, id, threads, in.sub & 1, in.sub & 2);
+  if (!(in.sub & 4))
+    return c.cluster.namedBarrier(c, id, threads, in.sub & 1, in.sub & 2);
+  uint32_t votes = c.predSrc(in.s[2]);
+  if (in.sub & 8)
+    votes = ~votes;
+  return c.cluster.namedBarrier(c, id, threads, true, in.sub & 2, &votes);
+}
+/// bar is barrier with .aligned.
+void alignment(Decoder &d) {
+  if (d.ast->opcode != "bar" && !d.has("aligned"))
+    return;
+  d.out.sub |= 2;
+  d.out.flags |= kAligned;
 }
 void buildBar(Decoder &d, int variant) {
   bool arrives = variant & 1;
   if (!d.expectOperands(arrives ? 2 : 1, 2))
     return;
-  bool aligned = d.ast->opcode == "bar" || d.has("aligned");
   d.out.s[0] = d.source(0, 4);
   if (d.operandCount() > 1)
     d.out.s[1] = d.source(1, 4);
-  d.out.sub = static_cast<uint8_t>((arrives ? 0 : 1) | (aligned ? 2 : 0));
-  if (aligned)
-    d.out.flags |= kAligned;
+  d.out.sub = arrives ? 0 : 1;
+  alignment(d);
+  d.out.exec = namedBarrier;
+}
+/// d, barrier [, count], predicate.
+void buildBarRed(Decoder &d, int variant) {
+  if (!d.expectOperands(3, 4))
+    return;
+  d.out.imm = variant;
+  d.out.d[0] = variant == kVotePopc ? d.dest(0, 4) : d.predDest(d.operand(0));
+  d.out.s[0] = d.source(1, 4);
+  if (d.operandCount() > 3)
+    d.out.s[1] = d.source(2, 4);
+  bool negated = false;
+  d.out.s[2] = d.predSource(d.operand(d.operandCount() - 1), negated);
+  d.out.sub = static_cast<uint8_t>(1 | 4 | (negated ? 8 : 0));
+  alignment(d);
   d.out.exec = namedBarrier;
 }
 
@@ -45,12 +70,33 @@ void buildClusterWait(Decoder &d, int) {
   d.out.exec = clusterWait;
 }
 
-/// The CTA and offset of the mbarrier that a lane names.
-Cta *barrierAt(Context &c, const Instr &in, unsigned lane, uint32_t &offset, const char *what) {
+/// The CTA and offset of the mbarrier that a lane names. `local`: another CTA's will not do, which
+/// holds for all operations but arrivals without a result and transaction counts (9.7.13.16.5).
+Cta *barrierAt(Context &c, const Instr &in, unsigned lane, uint32_t &offset, const char *what,
+               bool local = false) {
   uint64_t address = static_cast<uint64_t>(in.imm);
   if (in.s[0] != kNone)
     address += in.width == 4 ? c.src<uint32_t>(in.s[0])[lane] : c.src<uint64_t>(in.s[0])[lane];
-  return c.cluster.sharedTarget(c, lane, address, 8, offset, what);
+  if (in.space == AddressSpace::Generic &&
+      classify(AddressSpace::Generic, address) != AddressSpace::Shared) {
+    Site here = c.cluster.here(c, what, static_cast<int>(lane));
+    here.address = address;
+    here.bytes = 8;
+    here.space = "generic";
+    c.cluster.fault("mbarrier-address", "the address of an mbarrier is not in shared memory",
+                    {here}, "an mbarrier lies in shared memory of the CTA or of its cluster");
+    return nullptr;
+  }
+  Cta *target = c.cluster.sharedTarget(c, lane, address, 8, offset, what);
+  if (!target || !local || target == &c.cta)
+    return target;
+  c.cluster.fault("mbarrier-remote",
+                  "this operation works on an mbarrier of its own CTA only, and the address is in "
+                  "CTA " +
+                      std::to_string(target->rank) + " of the cluster",
+                  {c.cluster.here(c, what, static_cast<int>(lane))},
+                  "remote are arrive, arrive_drop with the sink _, expect_tx and complete_tx");
+  return nullptr;
 }
 Mbarrier::Arrival arrival(const Context &c, unsigned lane) {
   Mbarrier::Arrival by;
@@ -65,7 +111,7 @@ Step mbarrierInit(Context &c, const Instr &in) {
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     uint32_t offset = 0;
-    Cta *target = barrierAt(c, in, lane, offset, "initialises an mbarrier");
+    Cta *target = barrierAt(c, in, lane, offset, "initialises an mbarrier", true);
     if (!target)
       return Step::Block;
     c.cluster.mbarrierInit(c, lane, *target, offset, c.src<uint32_t>(in.s[1])[lane]);
@@ -76,7 +122,7 @@ Step mbarrierInval(Context &c, const Instr &in) {
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     uint32_t offset = 0;
-    Cta *target = barrierAt(c, in, lane, offset, "invalidates an mbarrier");
+    Cta *target = barrierAt(c, in, lane, offset, "invalidates an mbarrier", true);
     if (!target)
       return Step::Block;
     if (!c.cluster.mbarrier(c, lane, *target, offset, "invalidates an mbarrier"))
@@ -88,25 +134,25 @@ Step mbarrierInval(Context &c, const Instr &in) {
 void buildInit(Decoder &d, int) {
   if (!d.expectOperands(2))
     return;
-  d.address(d.operand(0), AddressSpace::Shared);
+  d.address(d.operand(0), d.spaceModifier());
   d.out.s[1] = d.source(1, 4);
   d.out.exec = mbarrierInit;
 }
 void buildInval(Decoder &d, int) {
   if (!d.expectOperands(1))
     return;
-  d.address(d.operand(0), AddressSpace::Shared);
+  d.address(d.operand(0), d.spaceModifier());
   d.out.exec = mbarrierInval;
 }
 
-/// sub: 1 expect_tx (s[1] is bytes), 2 drop, 4 relaxed (orders nothing).
+/// sub: 1 expect_tx (s[1] is bytes), 2 drop, 4 relaxed (orders nothing), 8 noComplete.
 Step mbarrierArrive(Context &c, const Instr &in) {
   uint64_t states[32] = {};
   const bool orders = !(in.sub & 4);
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     uint32_t offset = 0;
-    Cta *target = barrierAt(c, in, lane, offset, "arrives at an mbarrier");
+    Cta *target = barrierAt(c, in, lane, offset, "arrives at an mbarrier", in.d[0] != kNone);
     if (!target)
       return Step::Block;
     Mbarrier *barrier = c.cluster.mbarrier(c, lane, *target, offset, "arrives at an mbarrier");
@@ -120,8 +166,14 @@ Step mbarrierArrive(Context &c, const Instr &in) {
       c.cluster.mbarrierExpect(*target, *barrier, value, by);
       value = 1;
     }
+    if (in.sub & 8 && barrier->pending == value) {
+      c.cluster.report("mbarrier-nocomplete",
+                       "an arrival with .noComplete is the last one that its phase waits for",
+                       {c.cluster.here(c, "arrives", static_cast<int>(lane))},
+                       "only arrivals that leave others pending may be .noComplete");
+    }
     if (in.sub & 2)
-      barrier->expected -= value;
+      c.cluster.mbarrierDrop(*target, *barrier, value, by);
     c.cluster.mbarrierArrive(*target, *barrier, value, by, orders ? &c.warp.order : nullptr);
   }
   c.cluster.tick(c.warp);
@@ -129,20 +181,21 @@ Step mbarrierArrive(Context &c, const Instr &in) {
     storeLanes(c, in.d[0], states);
   return Step::Next;
 }
+/// variant: 1 drop, 2 noComplete.
 void buildArrive(Decoder &d, int variant) {
-  bool expects = d.has("expect_tx");
-  // The destination may be left out with a remote barrier (9.7.13.16.13).
-  bool hasState = d.operand(0).kind != OperandKind::Address;
-  size_t base = hasState ? 1 : 0;
-  if (!d.expectOperands(base + (expects ? 2 : 1), base + 2))
+  const bool expects = d.has("expect_tx"), remote = d.has("shared::cluster");
+  const ptx::Operand &state = d.operand(0);
+  if (!d.expectOperands(expects || (variant & 2) ? 3 : 2, 3))
     return;
-  if (hasState && d.operand(0).kind != OperandKind::Sink)
+  if (remote && state.kind != OperandKind::Sink)
+    return d.fail("a remote arrival has no state: write _ as the destination");
+  if (state.kind != OperandKind::Sink)
     d.out.d[0] = d.dest(0, 8);
-  d.address(d.operand(base), AddressSpace::Shared);
-  if (d.operandCount() > base + 1)
-    d.out.s[1] = d.source(base + 1, 4);
-  d.out.sub =
-      static_cast<uint8_t>((expects ? 1 : 0) | (variant ? 2 : 0) | (d.has("relaxed") ? 4 : 0));
+  d.address(d.operand(1), d.spaceModifier());
+  if (d.operandCount() > 2)
+    d.out.s[1] = d.source(2, 4);
+  d.out.sub = static_cast<uint8_t>((expects ? 1 : 0) | (variant & 1 ? 2 : 0) |
+                                   (d.has("relaxed") ? 4 : 0) | (variant & 2 ? 8 : 0));
   d.out.exec = mbarrierArrive;
 }
 
@@ -169,7 +222,7 @@ Step mbarrierTx(Context &c, const Instr &in) {
 void buildTx(Decoder &d, int variant) {
   if (!d.expectOperands(2))
     return;
-  d.address(d.operand(0), AddressSpace::Shared);
+  d.address(d.operand(0), d.spaceModifier());
   d.out.s[1] = d.source(1, 4);
   d.out.sub = static_cast<uint8_t>(variant);
   d.out.exec = mbarrierTx;
@@ -185,7 +238,7 @@ Step mbarrierWait(Context &c, const Instr &in) {
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     uint32_t offset = 0;
-    Cta *target = barrierAt(c, in, lane, offset, "waits for an mbarrier");
+    Cta *target = barrierAt(c, in, lane, offset, "waits for an mbarrier", true);
     if (!target)
       return Step::Block;
     Mbarrier *barrier = c.cluster.mbarrier(c, lane, *target, offset, "waits for an mbarrier");
@@ -199,7 +252,16 @@ Step mbarrierWait(Context &c, const Instr &in) {
         wanted = barrier->phase;
     } else {
       uint64_t state = c.src<uint64_t>(in.s[1])[lane];
-      complete = barrier->phase != static_cast<uint32_t>(state >> 20);
+      uint32_t behind = barrier->phase - static_cast<uint32_t>(state >> 20);
+      complete = behind != 0;
+      // 9.7.13.16.16: the current phase or the one before.
+      if (behind > 1)
+        c.cluster.report("mbarrier-phase",
+                         "a wait for phase " + std::to_string(state >> 20) +
+                             " of an mbarrier that is in phase " + std::to_string(barrier->phase) +
+                             ": only the current phase and the one before can be told apart",
+                         {c.cluster.here(c, "waits", static_cast<int>(lane))},
+                         "wait for the state that the last arrival has returned");
       if (!complete)
         wanted = state >> 20;
     }
@@ -235,11 +297,12 @@ Step mbarrierWait(Context &c, const Instr &in) {
   return blocker ? Step::Yield : Step::Next;
 }
 void buildWait(Decoder &d, int variant) {
-  if (!d.expectOperands(3, 4))
+  // A suspended thread gives up after a time of its own when none is given.
+  if (!d.expectOperands(3, variant ? 4 : 3))
     return;
   bool parity = d.has("parity");
   d.out.d[0] = d.predDest(d.operand(0));
-  d.address(d.operand(1), AddressSpace::Shared);
+  d.address(d.operand(1), d.spaceModifier());
   d.out.s[1] = d.source(2, parity ? 4 : 8);
   d.out.sub = static_cast<uint8_t>(variant | (parity ? 2 : 0) | (d.has("relaxed") ? 4 : 0));
   d.out.exec = mbarrierWait;
@@ -256,27 +319,51 @@ void buildPendingCount(Decoder &d, int) {
   d.out.exec = pendingCount;
 }
 
-#define GIRIH_SHARED "shared|shared::cta|shared::cluster?"
+#define GIRIH_CTA "shared|shared::cta?"
+#define GIRIH_CLUSTER "shared|shared::cta|shared::cluster?"
+#define GIRIH_VOTE(op, result, kind)                                                               \
+  {"bar", "cta? red " op " " result, buildBarRed, kind}, {                                         \
+    "barrier", "cta? red " op " aligned? " result, buildBarRed, kind                               \
+  }
+// Semantics and scope come together or not at all.
+#define GIRIH_ARRIVE(operation, variant)                                                           \
+  {"mbarrier", operation " " GIRIH_CLUSTER " b64", buildArrive, variant},                          \
+      {"mbarrier", operation " release|relaxed cta|cluster " GIRIH_CLUSTER " b64", buildArrive,    \
+       variant},                                                                                   \
+      {"mbarrier", operation " noComplete " GIRIH_CTA " b64", buildArrive, variant | 2},           \
+      {"mbarrier", operation " noComplete release cta " GIRIH_CTA " b64", buildArrive,             \
+       variant | 2},                                                                               \
+      {"mbarrier", operation " expect_tx " GIRIH_CLUSTER " b64", buildArrive, variant}, {          \
+    "mbarrier", operation " expect_tx release|relaxed cta|cluster " GIRIH_CLUSTER " b64",          \
+        buildArrive, variant                                                                       \
+  }
+#define GIRIH_WAIT(operation, variant)                                                             \
+  {"mbarrier", operation " parity? " GIRIH_CTA " b64", buildWait, variant}, {                      \
+    "mbarrier", operation " parity? acquire|relaxed cta|cluster " GIRIH_CTA " b64", buildWait,     \
+        variant                                                                                    \
+  }
+#define GIRIH_TX(operation, variant)                                                               \
+  {"mbarrier", operation " " GIRIH_CLUSTER " b64", buildTx, variant}, {                            \
+    "mbarrier", operation " relaxed cta|cluster " GIRIH_CLUSTER " b64", buildTx, variant           \
+  }
 const Form forms[] = {
     {"bar", "cta? sync", buildBar, 0},
     {"bar", "cta? arrive", buildBar, 1},
     {"barrier", "cta? sync aligned?", buildBar, 0},
     {"barrier", "cta? arrive aligned?", buildBar, 1},
+    GIRIH_VOTE("popc", "u32", kVotePopc),
+    GIRIH_VOTE("and", "pred", kVoteAnd),
+    GIRIH_VOTE("or", "pred", kVoteOr),
     {"barrier", "cluster arrive release|relaxed? aligned?", buildClusterArrive},
     {"barrier", "cluster wait acquire? aligned?", buildClusterWait},
-    {"mbarrier", "init " GIRIH_SHARED " b64", buildInit},
-    {"mbarrier", "inval " GIRIH_SHARED " b64", buildInval},
-    {"mbarrier", "arrive expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64",
-     buildArrive, 0},
-    {"mbarrier", "arrive_drop expect_tx? release|relaxed? cta|cluster? " GIRIH_SHARED " b64",
-     buildArrive, 1},
-    {"mbarrier", "arrive noComplete release? cta? " GIRIH_SHARED " b64", buildArrive, 0},
-    {"mbarrier", "expect_tx relaxed? cta|cluster? " GIRIH_SHARED " b64", buildTx, 0},
-    {"mbarrier", "complete_tx relaxed? cta|cluster? " GIRIH_SHARED " b64", buildTx, 1},
-    {"mbarrier", "test_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait,
-     0},
-    {"mbarrier", "try_wait parity? acquire|relaxed? cta|cluster? " GIRIH_SHARED " b64", buildWait,
-     1},
+    {"mbarrier", "init " GIRIH_CTA " b64", buildInit},
+    {"mbarrier", "inval " GIRIH_CTA " b64", buildInval},
+    GIRIH_ARRIVE("arrive", 0),
+    GIRIH_ARRIVE("arrive_drop", 1),
+    GIRIH_TX("expect_tx", 0),
+    GIRIH_TX("complete_tx", 1),
+    GIRIH_WAIT("test_wait", 0),
+    GIRIH_WAIT("try_wait", 1),
     {"mbarrier", "pending_count b64", buildPendingCount},
 };
 

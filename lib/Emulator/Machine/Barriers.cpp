@@ -6,13 +6,15 @@
 #include "Emulator/Machine/Async.h"
 #include "Emulator/Machine/Machine.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace girih::emu {
 
 // Named barriers (PTX ISA 9.0, 9.7.13.1). Arrivals count in whole warps.
 
-Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait, bool aligned) {
+Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait, bool aligned,
+                           const uint32_t *votes) {
   Cta &cta = c.cta;
   if (id > 15) {
     fault("barrier-invalid", "barrier " + std::to_string(id) + " does not exist; there are 16",
@@ -46,15 +48,32 @@ Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait,
   barrier.warp = static_cast<int16_t>(c.warp.index);
   barrier.order.join(c.warp.order);
   tick(c.warp);
-  // barrier.sync without .aligned counts threads; a warp that is together counts whole, partial
-  // last warps included.
-  barrier.arrived +=
-      aligned || c.mask == c.warp.live ? 32 : static_cast<uint32_t>(__builtin_popcount(c.mask));
-  barrier.arrivedWarps.push_back(c.warp.index);
+  // The lanes of a warp that is together count whole, partial last warps included. Without
+  // .aligned the parts of a warp arrive one after the other.
+  uint32_t lanes = c.mask;
+  if (!aligned && c.mask != c.warp.live) {
+    auto part = std::find_if(barrier.parts.begin(), barrier.parts.end(),
+                             [&](const auto &p) { return p.first == c.warp.index; });
+    if (part == barrier.parts.end())
+      part = barrier.parts.insert(part, {c.warp.index, 0u});
+    part->second |= lanes;
+    bool complete = (c.warp.live & ~part->second) == 0;
+    barrier.arrived += static_cast<uint32_t>(__builtin_popcount(lanes));
+    if (complete) {
+      barrier.arrived += 32 - static_cast<uint32_t>(__builtin_popcount(part->second));
+      barrier.parts.erase(part);
+    }
+  } else {
+    barrier.arrived += 32;
+  }
+  if (votes) {
+    barrier.isTrue += static_cast<uint32_t>(__builtin_popcount(*votes & lanes));
+    barrier.votes += static_cast<uint32_t>(__builtin_popcount(lanes));
+  }
   ++progress;
   Fragment &f = c.frag();
   if (wait) {
-    barrier.waiters.push_back({c.warp.index, f.id});
+    barrier.waiters.push_back({c.warp.index, f.id, lanes});
     f.wait = Wait::Barrier;
     f.object = id;
   }
@@ -66,6 +85,22 @@ Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait,
   Fragment *now = findFragment(*cta.warps[warpIndex], fragmentId);
   return now && now->wait == Wait::Ready ? Step::Jumped : Step::Block;
 }
+
+namespace {
+/// The result of barrier.red, d[0], in a register or a predicate: Instr::imm names the operation.
+void giveVotes(const NamedBarrier &barrier, Warp &warp, const Instr &in, uint32_t lanes) {
+  if (in.d[0] == kNone)
+    return;
+  uint32_t *d = reinterpret_cast<uint32_t *>(warp.registers + in.d[0]);
+  if (in.imm == kVotePopc) {
+    for (uint32_t m = lanes; m; m &= m - 1)
+      d[__builtin_ctz(m)] = barrier.isTrue;
+    return;
+  }
+  bool result = in.imm == kVoteAnd ? barrier.isTrue == barrier.votes : barrier.isTrue != 0;
+  *d = (*d & ~lanes) | (result ? lanes : 0);
+}
+} // namespace
 
 void Cluster::barrierComplete(Cta &cta, uint32_t id) {
   NamedBarrier &barrier = cta.barriers[id];
@@ -81,21 +116,16 @@ void Cluster::barrierComplete(Cta &cta, uint32_t id) {
                std::to_string(expected) + ")",
            {site("arrived last", barrier.pc, cta.rank, barrier.warp, -1)});
   }
-  std::vector<NamedBarrier::Waiter> waiters;
-  waiters.swap(barrier.waiters);
-  Order order = std::move(barrier.order);
-  barrier.order = Order();
-  barrier.arrived = 0;
-  barrier.expected = 0;
-  barrier.wholeCta = false;
-  barrier.arrivedWarps.clear();
+  NamedBarrier done;
+  std::swap(done, barrier);
   ++progress;
-  for (const auto &waiter : waiters) {
+  for (const auto &waiter : done.waiters) {
     Warp &warp = *cta.warps[waiter.warp];
     Fragment *f = findFragment(warp, waiter.fragment);
     if (!f)
       continue;
-    warp.order.join(order);
+    giveVotes(done, warp, kernel.code[f->pc], waiter.lanes);
+    warp.order.join(done.order);
     f->wait = Wait::Ready;
     ++f->pc;
     // Where the barrier is the last instruction before a meeting, the fragment's next turn finds it
@@ -105,23 +135,33 @@ void Cluster::barrierComplete(Cta &cta, uint32_t id) {
   }
 }
 
-// The cluster barrier (9.7.13.3): every live thread of the cluster arrives once, then waits.
-
-uint32_t Cluster::clusterThreads() const {
-  uint32_t warps = 0;
-  for (const auto &cta : ctas)
-    warps += cta->liveWarps;
-  return warps;
+void Cluster::barrierLanesExited(Warp &warp) {
+  Cta &cta = *warp.cta;
+  for (uint32_t id = 0; id < 16; ++id) {
+    NamedBarrier &barrier = cta.barriers[id];
+    for (auto part = barrier.parts.begin(); part != barrier.parts.end(); ++part)
+      if (part->first == warp.index && (warp.live & ~part->second) == 0) {
+        barrier.arrived += 32 - static_cast<uint32_t>(__builtin_popcount(part->second));
+        barrier.parts.erase(part);
+        barrierComplete(cta, id);
+        break;
+      }
+  }
+  clusterMaybeComplete();
 }
 
+// The cluster barrier (9.7.13.3): every live thread of the cluster arrives once, then waits.
+
 Step Cluster::clusterArrive(Context &c, bool release) {
-  if (c.warp.clusterArrivals == clusterPhase + 1) {
-    report("barrier-count", "a warp arrives at the cluster barrier twice without waiting",
-           {here(c, "arrives")});
+  if (c.mask & c.warp.clusterOwed) {
+    report("barrier-count",
+           "lanes " + laneText(c.mask & c.warp.clusterOwed) +
+               " arrive at the cluster barrier twice without waiting",
+           {here(c, "arrives")}, "every barrier.cluster.arrive needs a barrier.cluster.wait");
     return Step::Next;
   }
-  c.warp.clusterArrivals = clusterPhase + 1;
-  ++clusterArrived;
+  c.warp.clusterArrived |= c.mask;
+  c.warp.clusterOwed |= c.mask;
   if (release)
     clusterOrder.join(c.warp.order);
   tick(c.warp);
@@ -131,33 +171,38 @@ Step Cluster::clusterArrive(Context &c, bool release) {
 }
 
 void Cluster::clusterMaybeComplete() {
-  // Warps that have exited count as arrived.
-  uint32_t arrived = 0, live = 0;
+  // Threads that have exited count as arrived.
+  bool any = false;
   for (const auto &cta : ctas)
-    for (const auto &warp : cta->warps)
-      if (warp->live) {
-        ++live;
-        arrived += warp->clusterArrivals == clusterPhase + 1;
-      }
-  if (!live || arrived < live || clusterArrived == 0)
+    for (const auto &warp : cta->warps) {
+      if (warp->live & ~warp->clusterArrived)
+        return;
+      any |= warp->clusterArrived != 0;
+    }
+  if (!any)
     return;
-  ++clusterPhase;
-  clusterArrived = 0;
   clusterReleased.join(clusterOrder);
   clusterOrder = Order();
   ++progress;
   for (auto &cta : ctas)
-    for (auto &warp : cta->warps)
+    for (auto &warp : cta->warps) {
+      warp->clusterArrived = 0;
       for (Fragment &f : warp->fragments)
         if (f.wait == Wait::Cluster)
           f.wait = Wait::Ready;
+    }
 }
 
 Step Cluster::clusterWait(Context &c) {
-  if (c.warp.clusterArrivals == clusterPhase + 1) {
+  if (c.mask & c.warp.clusterArrived) {
     c.frag().wait = Wait::Cluster;
     return Step::Block;
   }
+  if (uint32_t never = c.mask & ~c.warp.clusterOwed)
+    report("barrier-count",
+           "lanes " + laneText(never) + " wait at the cluster barrier without having arrived",
+           {here(c, "waits")}, "barrier.cluster.arrive must come before barrier.cluster.wait");
+  c.warp.clusterOwed &= ~c.mask;
   c.warp.order.join(clusterReleased);
   return Step::Next;
 }
@@ -167,6 +212,9 @@ Step Cluster::clusterWait(Context &c) {
 // phase's parity in 63.
 
 namespace {
+/// Counts of arrivals and of transaction bytes have 20 bits and a sign (9.7.13.16.2).
+constexpr int64_t kMbarrierLimit = 0xfffff;
+
 uint64_t mbarrierWord(const Mbarrier &b) {
   return (static_cast<uint64_t>(b.pending) & 0xfffff) |
          (static_cast<uint64_t>(b.expected) & 0xfffff) << 20 |
@@ -186,7 +234,7 @@ void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_
           {here(c, "initialises an mbarrier", static_cast<int>(lane))});
     return;
   }
-  if (count == 0 || count > 0xfffff) {
+  if (count == 0 || count > kMbarrierLimit) {
     fault("mbarrier-count",
           "an mbarrier for " + std::to_string(count) + " arrivals; 1 to 1048575 are possible",
           {here(c, "initialises an mbarrier", static_cast<int>(lane))});
@@ -257,6 +305,12 @@ Mbarrier *Cluster::mbarrier(const Context &c, uint32_t lane, Cta &target, uint32
 
 void Cluster::mbarrierArrive(Cta &target, Mbarrier &b, int64_t count, const Mbarrier::Arrival &by,
                              const Order *order) {
+  if (count < 1 || count > kMbarrierLimit) {
+    report("mbarrier-count",
+           "an arrival with the count " + std::to_string(count) + "; 1 to 1048575 are possible",
+           {site("arrives", by.pc, by.rank, by.warp, by.lane)});
+    return;
+  }
   if (b.pending < count) {
     report("mbarrier-arrivals",
            "more arrivals than the mbarrier was initialised for: " + std::to_string(count) +
@@ -278,11 +332,23 @@ void Cluster::mbarrierArrive(Cta &target, Mbarrier &b, int64_t count, const Mbar
   mbarrierMaybeComplete(target, b);
 }
 
+void Cluster::mbarrierDrop(Cta &target, Mbarrier &b, int64_t count, const Mbarrier::Arrival &by) {
+  if (count > b.expected) {
+    report("mbarrier-arrivals",
+           std::to_string(count) + " arrivals are dropped from an mbarrier for " +
+               std::to_string(b.expected),
+           {site("drops", by.pc, by.rank, by.warp, by.lane),
+            site("initialised", b.initPc, target.rank, b.initWarp, -1)});
+    count = b.expected;
+  }
+  b.expected -= count;
+}
+
 void Cluster::mbarrierExpect(Cta &target, Mbarrier &b, int64_t bytes, const Mbarrier::Arrival &by) {
   b.tx += bytes;
   b.lastExpect = by;
   b.lastExpect.phase = b.phase;
-  if (b.tx > 0xfffff)
+  if (b.tx > kMbarrierLimit)
     report("mbarrier-bytes",
            "an mbarrier expects " + std::to_string(b.tx) + " bytes; it counts to 1048575 only",
            {site("expects", by.pc, by.rank, by.warp, by.lane)});
@@ -292,6 +358,12 @@ void Cluster::mbarrierExpect(Cta &target, Mbarrier &b, int64_t bytes, const Mbar
 void Cluster::mbarrierComplete(Cta &target, Mbarrier &b, int64_t bytes, const Site &by) {
   b.tx -= bytes;
   ++progress;
+  if (b.tx < -kMbarrierLimit)
+    report("mbarrier-bytes",
+           std::to_string(-b.tx) +
+               " bytes have completed at an mbarrier that were not announced; it counts to 1048575 "
+               "only",
+           {by}, "announce the bytes (expect_tx) before or soon after the copies are issued");
   if (b.tx < 0 && b.pending == 0) {
     // All arrivals are there, so nobody is left to announce more.
     std::vector<Site> sites{by};

@@ -410,6 +410,20 @@ void Cluster::reportDeadlock() {
                      " more bytes and no copy in flight will deliver them",
                  std::move(both),
                  "expect_tx must announce exactly the bytes that the copies of the phase deliver");
+        } else if (b.pending == b.expected && b.tx == 0 && !arriving &&
+                   uint32_t(f.value) == b.phase) {
+          std::vector<Site> both{site("waits for phase " + std::to_string(f.value), f.pc, cta->rank,
+                                      static_cast<int>(warp->index), -1)};
+          if (b.last.pc != ~0u)
+            both.push_back(site("last arrived, in phase " + std::to_string(b.last.phase), b.last.pc,
+                                b.last.rank, b.last.warp, b.last.lane));
+          report(
+              "mbarrier-parity",
+              "nobody arrives in phase " + std::to_string(b.phase) + " of mbarrier " +
+                  hex(b.address) + ", which is waited for",
+              std::move(both),
+              "is the parity of the wait that of a phase to come, or does the other side wait for "
+              "this one?");
         } else if (b.pending > 0 && b.pending < b.expected && b.tx == 0) {
           report("mbarrier-arrivals",
                  "mbarrier " + hex(b.address) + " was initialised for " +

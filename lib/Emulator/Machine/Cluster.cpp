@@ -665,7 +665,9 @@ void Cluster::exitLanes(Context &c, uint32_t lanes) {
     if (other.wait == Wait::WarpSync)
       other.wait = Wait::Ready;
   ++progress;
-  if (!warp.live)
+  if (warp.live)
+    barrierLanesExited(warp);
+  else
     warpExited(warp);
 }
 

@@ -15,6 +15,7 @@
 #include "Emulator/Check/DefinedBits.h"
 #include "Emulator/Check/Definedness.h"
 #include "Emulator/Check/Shadow.h"
+#include "Emulator/Machine/EditedMaps.h"
 #include "Emulator/Machine/GlobalMemory.h"
 #include "Emulator/Program/Program.h"
 #include "girih/Emulator/MatrixDescriptor.h"
@@ -110,8 +111,8 @@ struct Warp {
   uint32_t registerCount = 0; ///< per thread, as setmaxnreg changes it
   uint32_t setmaxnregs = 0;   ///< executed so far
   uint32_t setmaxnregPc = 0;
-  uint32_t clusterArrivals =
-      0; ///< phase of the cluster barrier that this warp has arrived at, plus one
+  uint32_t clusterArrived = 0; ///< lanes that have arrived in this phase of the cluster barrier
+  uint32_t clusterOwed = 0;    ///< lanes that have arrived there and have not waited since
 
   AgentId agent = 0, bulkAgent = 0;
   Order order;
@@ -194,6 +195,9 @@ struct Mbarrier {
   Arrival last, lastExpect;
 };
 
+/// What barrier.red makes of its predicates.
+enum Vote : uint8_t { kVotePopc, kVoteAnd, kVoteOr };
+
 struct NamedBarrier {
   uint32_t expected = 0; ///< threads; 0 when idle
   uint32_t arrived = 0;
@@ -202,13 +206,13 @@ struct NamedBarrier {
   uint32_t pc = 0;
   int16_t warp = -1;
   struct Waiter {
-    uint32_t warp, fragment;
+    uint32_t warp, fragment, lanes;
   };
   std::vector<Waiter> waiters;
-  std::vector<uint32_t> arrivedWarps;
-  // barrier.red: the combined predicate.
-  uint32_t count = 0;
-  bool all = true, any = false;
+  /// Lanes of each warp that has arrived in parts (a barrier without .aligned).
+  std::vector<std::pair<uint32_t, uint32_t>> parts;
+  // barrier.red: threads whose predicate is true, and all that took part.
+  uint32_t isTrue = 0, votes = 0;
 };
 
 /// The wgmma queue of four warps: operations execute in order of issue.
@@ -341,6 +345,7 @@ public:
   uint64_t progress = 0; ///< counts changes of memory, barrier and asynchronous state
   bool memoryChanged = false;
   uint64_t pollOps = 0; ///< instructions that ask whether something has changed
+  EditedMaps maps;
 
   void hash(uint64_t event) {
     traceHash = (traceHash ^ event) * 0x100000001b3u + (traceHash >> 29);
@@ -416,10 +421,14 @@ public:
                      const char *what);
   void mbarrierArrive(Cta &target, Mbarrier &barrier, int64_t count, const Mbarrier::Arrival &by,
                       const Order *order);
+  /// Takes `count` arrivals from all later phases.
+  void mbarrierDrop(Cta &target, Mbarrier &barrier, int64_t count, const Mbarrier::Arrival &by);
   void mbarrierExpect(Cta &target, Mbarrier &barrier, int64_t bytes, const Mbarrier::Arrival &by);
   void mbarrierComplete(Cta &target, Mbarrier &barrier, int64_t bytes, const Site &by);
   void mbarrierStore(Cta &target, const Mbarrier &barrier);
-  Step namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait, bool aligned);
+  /// `votes`: for barrier.red, the lanes whose predicate is true; otherwise null.
+  Step namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait, bool aligned,
+                    const uint32_t *votes = nullptr);
   Step setmaxnreg(Context &c, uint32_t count, bool increase);
   Step clusterArrive(Context &c, bool release);
   Step clusterWait(Context &c);
@@ -489,6 +498,8 @@ private:
   bool unstick();
   void reportDeadlock();
   void barrierComplete(Cta &cta, uint32_t id);
+  /// Lanes that have exited are waited for no longer.
+  void barrierLanesExited(Warp &warp);
   void mbarrierMaybeComplete(Cta &target, Mbarrier &barrier);
   void warpExited(Warp &warp);
   void ctaFinished(Cta &cta);
@@ -531,9 +542,6 @@ private:
   /// Allocations that were touched last: a kernel alternates between a few.
   AllocationInfo cachedAllocations[8];
   // Cluster barrier.
-  uint32_t clusterArrived = 0;
-  uint32_t clusterPhase = 0;
-  uint32_t clusterThreads() const;
   void clusterMaybeComplete();
   Order clusterOrder, clusterReleased;
   uint32_t starved = 0;
