@@ -32,6 +32,11 @@ bool looksAfterItself(std::string_view opcode) {
          opcode == "shfl" || opcode == "wgmma" || opcode == "call";
 }
 
+/// Opcodes with a result whose other operands reach memory or a barrier all the same.
+bool actsOnMemory(std::string_view opcode) {
+  return opcode == "atom" || opcode == "mbarrier" || opcode == "bar" || opcode == "barrier";
+}
+
 Define ruleOf(const ptx::Instruction &instruction, const Decoder &d) {
   std::string_view op = instruction.opcode;
   auto isVector = [&](size_t i) { return d.operand(i).kind == OperandKind::Vector; };
@@ -97,9 +102,9 @@ void Decoder::describeRegisters(const ptx::Instruction &instruction) {
   // What has no result in a register acts on memory, barriers or asynchronous units.
   // A store's value travels into memory; the store looks after it. An atomic's result is what was
   // there.
-  const Role role = isMatrix                                        ? Role::Matrix
-                    : op == "st" || (firstIsResult && op != "atom") ? Role::Value
-                                                                    : Role::Operand;
+  const Role role = isMatrix                                             ? Role::Matrix
+                    : op == "st" || (firstIsResult && !actsOnMemory(op)) ? Role::Value
+                                                                         : Role::Operand;
   if (op != "wgmma" && op != "call")
     for (size_t i = 0; i < instruction.operands.size(); ++i)
       visit(visit, instruction.operands[i], i == 0 && firstIsResult, role);
