@@ -228,14 +228,29 @@ void buildTx(Decoder &d, int variant) {
   d.out.exec = mbarrierTx;
 }
 
+/// Do all executing lanes have the same bits in this operand?
+template <typename T> bool uniform(const Context &c, Src operand) {
+  const T *v = c.src<T>(operand);
+  const T first = v[__builtin_ctz(c.mask)];
+  uint32_t same = 0;
+  for (unsigned i = 0; i < 32; ++i)
+    same |= uint32_t(v[i] == first) << i;
+  return (same & c.mask) == c.mask;
+}
+
 /// sub: 1 try, 2 parity, 4 relaxed.
 Step mbarrierWait(Context &c, const Instr &in) {
+  // Mostly all lanes wait for one phase of one barrier: then one stands for all.
+  const bool together =
+      (in.s[0] == kNone ||
+       (in.width == 4 ? uniform<uint32_t>(c, in.s[0]) : uniform<uint64_t>(c, in.s[0]))) &&
+      (in.sub & 2 ? uniform<uint32_t>(c, in.s[1]) : uniform<uint64_t>(c, in.s[1]));
   uint32_t done = 0;
   Mbarrier *blocker = nullptr;
   Order *acquired[32];
   unsigned acquiredCount = 0;
   uint64_t wanted = 0;
-  for (uint32_t m = c.mask; m; m &= m - 1) {
+  for (uint32_t m = together ? c.mask & -c.mask : c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     uint32_t offset = 0;
     Cta *target = barrierAt(c, in, lane, offset, "waits for an mbarrier", true);
@@ -289,7 +304,7 @@ Step mbarrierWait(Context &c, const Instr &in) {
   if (!(in.sub & 4))
     for (unsigned i = 0; i < acquiredCount; ++i)
       c.warp.order.join(*acquired[i]);
-  storePred(c, in.d[0], done);
+  storePred(c, in.d[0], together && done ? c.mask : done);
   if (blocker && !(in.sub & 1)) {
     f.object = blocker->address;
     f.value = wanted;
