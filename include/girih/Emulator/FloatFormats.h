@@ -17,8 +17,8 @@
 
 namespace girih::emu {
 
-/// Round to nearest, ties to even (PTX .rn), or towards zero (PTX .rz).
-enum class Rounding : uint8_t { NearestEven, TowardsZero };
+/// How PTX rounds (9.7.9.21): .rn, .rz, .rm, .rp and .rna.
+enum class Rounding : uint8_t { NearestEven, TowardsZero, Down, Up, NearestAway };
 
 // To binary32, exactly. NaN becomes NaN with its payload in the high bits and its sign kept.
 inline float bf16ToFloat(uint16_t bits) {
@@ -41,7 +41,7 @@ uint8_t floatToE5m2(float value);
 /// Ties away from zero (PTX cvt.rna.tf32.f32); the low 13 bits of the result are zero except for
 /// NaN.
 uint32_t floatToTf32Rna(float value);
-/// Nearest even or towards zero (PTX cvt.rn.tf32.f32, cvt.rz.tf32.f32); low 13 bits as above.
+/// PTX cvt.rn.tf32.f32 and cvt.rz.tf32.f32; low 13 bits as above.
 uint32_t floatToTf32(float value, Rounding rounding = Rounding::NearestEven);
 
 // The same for `count` elements; source and destination must not overlap.

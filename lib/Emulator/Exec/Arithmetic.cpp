@@ -1,10 +1,13 @@
-// Integer arithmetic and bit operations (PTX ISA 9.0, 9.7.1 "Integer Arithmetic Instructions").
+// Integer arithmetic (PTX ISA 9.0, 9.7.1; bit operations and dot products are in Bits.cpp, carry
+// chains in Carry.cpp).
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #undef GIRIH_TARGET_FILE
 #define GIRIH_TARGET_FILE "Emulator/Exec/Arithmetic.cpp"
 #include "Emulator/Exec/Targets.h"
+
+#include "Emulator/Units/FloatBits.h"
 
 #include <limits>
 #include <type_traits>
@@ -66,17 +69,39 @@ struct Min {
 struct Max {
   template <typename T> static T run(T a, T b) { return a > b ? a : b; }
 };
+GIRIH_INLINE int32_t clampToInt(int64_t v) {
+  return static_cast<int32_t>(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
+}
 struct AddSat {
   template <typename T> static T run(T a, T b) {
-    int64_t r = int64_t(a) + int64_t(b);
-    return static_cast<T>(r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : r);
+    return static_cast<T>(clampToInt(int64_t(a) + int64_t(b)));
   }
 };
 struct SubSat {
   template <typename T> static T run(T a, T b) {
-    int64_t r = int64_t(a) - int64_t(b);
-    return static_cast<T>(r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : r);
+    return static_cast<T>(clampToInt(int64_t(a) - int64_t(b)));
   }
+};
+/// .relu: negative results become 0.
+template <typename Op> struct Relu {
+  template <typename T> static T run(T a, T b) {
+    T r = Op::template run<T>(a, b);
+    return r < 0 ? T(0) : r;
+  }
+};
+/// 24 bits of each operand (9.7.1.5).
+template <typename T> GIRIH_INLINE int64_t product24(T a, T b) {
+  auto part = [](T v) -> int64_t {
+    auto top = static_cast<T>(static_cast<uint32_t>(v) << 8);
+    return top >> 8;
+  };
+  return part(a) * part(b);
+}
+struct Mul24Lo {
+  template <typename T> static T run(T a, T b) { return static_cast<T>(product24(a, b)); }
+};
+struct Mul24Hi {
+  template <typename T> static T run(T a, T b) { return static_cast<T>(product24(a, b) >> 16); }
 };
 
 template <typename Op, typename T> Step binary(Context &c, const Instr &in) {
@@ -85,6 +110,34 @@ template <typename Op, typename T> Step binary(Context &c, const Instr &in) {
 template <typename Op> void buildBinary(Decoder &d, int) {
   simpleOperands(d, 2, d.bytes());
   d.out.exec = withInteger(d.type(), [](auto t) -> ExecFn { return binary<Op, decltype(t)>; });
+}
+
+/// Two 16-bit elements of a 32-bit register at a time: 64 in a row, as bytes lie in memory.
+template <typename Op, typename T> Step packed(Context &c, const Instr &in) {
+  const T *a = c.src<T>(in.s[0]), *b = c.src<T>(in.s[1]);
+  T t[64];
+  for (unsigned i = 0; i < 64; ++i)
+    t[i] = Op::template run<T>(a[i], b[i]);
+  uint32_t words[32];
+  std::memcpy(words, t, sizeof(words));
+  storeLanes(c, in.d[0], words);
+  return Step::Next;
+}
+template <typename Op> void buildPacked(Decoder &d, int) {
+  simpleOperands(d, 2, 4);
+  d.out.exec = d.type() == Type::S16x2 ? ExecFn(packed<Op, int16_t>) : ExecFn(packed<Op, uint16_t>);
+}
+template <typename Op> void buildPackedSigned(Decoder &d, int) {
+  simpleOperands(d, 2, 4);
+  d.out.exec = packed<Op, int16_t>;
+}
+template <typename Op> void buildSigned32(Decoder &d, int) {
+  simpleOperands(d, 2, 4);
+  d.out.exec = binary<Op, int32_t>;
+}
+template <typename Op> void build24(Decoder &d, int) {
+  simpleOperands(d, 2, 4);
+  d.out.exec = d.type() == Type::S32 ? ExecFn(binary<Op, int32_t>) : ExecFn(binary<Op, uint32_t>);
 }
 
 struct Neg {
@@ -152,6 +205,16 @@ template <typename Op> void buildMad(Decoder &d, int) {
   simpleOperands(d, 3, d.bytes());
   d.out.exec = withInteger(d.type(), [](auto t) -> ExecFn { return mad<Op, decltype(t)>; });
 }
+/// mad with the sum saturated: exists for signed upper halves alone.
+template <typename Op> Step madSat(Context &c, const Instr &in) {
+  return lanes3<int32_t, int32_t, int32_t, int32_t>(c, in, [](int32_t a, int32_t b, int32_t e) {
+    return AddSat::run<int32_t>(Op::template run<int32_t>(a, b), e);
+  });
+}
+template <typename Op> void buildMadSat(Decoder &d, int) {
+  simpleOperands(d, 3, 4);
+  d.out.exec = madSat<Op>;
+}
 template <typename T> Step sad(Context &c, const Instr &in) {
   return lanes3<T, T, T, T>(c, in, [](T a, T b, T e) {
     return Add::run<T>(e, a < b ? Sub::run<T>(b, a) : Sub::run<T>(a, b));
@@ -162,147 +225,12 @@ void buildSad(Decoder &d, int) {
   d.out.exec = withInteger(d.type(), [](auto t) -> ExecFn { return sad<decltype(t)>; });
 }
 
-// Bits: results are 32 bits wide whatever the source.
-struct Popc {
-  template <typename T> static uint32_t run(T a) { return static_cast<uint32_t>(std::popcount(a)); }
-};
-struct Clz {
-  template <typename T> static uint32_t run(T a) {
-    return static_cast<uint32_t>(std::countl_zero(a));
-  }
-};
-template <typename Op, typename T> Step bitCount(Context &c, const Instr &in) {
-  return lanes1<uint32_t, T>(c, in, [](T a) { return Op::template run<T>(a); });
-}
-template <typename Op> void buildBitCount(Decoder &d, int) {
-  if (!d.expectOperands(2))
-    return;
-  d.out.d[0] = d.dest(0, 4);
-  d.out.s[0] = d.source(1, d.bytes());
-  d.out.exec = d.bytes() == 8 ? ExecFn(bitCount<Op, uint64_t>) : ExecFn(bitCount<Op, uint32_t>);
-}
-/// 9.7.1.18: the position of the most significant bit that differs from the sign (or is one), or
-/// ~0.
-template <typename T, bool shift> Step bfind(Context &c, const Instr &in) {
-  return lanes1<uint32_t, T>(c, in, [](T a) -> uint32_t {
-    using U = Unsigned<T>;
-    U value = static_cast<U>(a);
-    if (std::is_signed_v<T> && a < 0)
-      value = static_cast<U>(~value);
-    if (value == 0)
-      return ~0u;
-    uint32_t position = 8 * sizeof(T) - 1 - static_cast<uint32_t>(std::countl_zero(value));
-    return shift ? 8 * sizeof(T) - 1 - position : position;
-  });
-}
-void buildBfind(Decoder &d, int) {
-  if (!d.expectOperands(2))
-    return;
-  d.out.d[0] = d.dest(0, 4);
-  d.out.s[0] = d.source(1, d.bytes());
-  bool shift = d.has("shiftamt");
-  d.out.exec = withInteger(d.type(), [&](auto t) -> ExecFn {
-    return shift ? ExecFn(bfind<decltype(t), true>) : ExecFn(bfind<decltype(t), false>);
-  });
-}
-template <typename T> Step brev(Context &c, const Instr &in) {
-  return lanes1<T, T>(c, in, [](T a) {
-    T r = 0;
-    for (unsigned i = 0; i < 8 * sizeof(T); ++i)
-      r = static_cast<T>(r << 1 | (a >> i & 1));
-    return r;
-  });
-}
-void buildBrev(Decoder &d, int) {
-  simpleOperands(d, 1, d.bytes());
-  d.out.exec = d.bytes() == 8 ? ExecFn(brev<uint64_t>) : ExecFn(brev<uint32_t>);
-}
-/// 9.7.1.20: position and length are the low eight bits.
-template <typename T> Step bfe(Context &c, const Instr &in) {
-  const T *a = c.src<T>(in.s[0]);
-  const uint32_t *b = c.src<uint32_t>(in.s[1]), *e = c.src<uint32_t>(in.s[2]);
-  constexpr unsigned bits = 8 * sizeof(T);
-  T t[32];
-  for (unsigned i = 0; i < 32; ++i) {
-    using U = Unsigned<T>;
-    unsigned pos = b[i] & 0xff, len = e[i] & 0xff;
-    U value = pos < bits ? static_cast<U>(a[i]) >> pos : 0;
-    U mask = len >= bits ? static_cast<U>(~U(0)) : static_cast<U>((U(1) << len) - 1);
-    U result = static_cast<U>(value & mask);
-    if (std::is_signed_v<T> && len) {
-      unsigned top = std::min(pos + len - 1, bits - 1);
-      if (static_cast<U>(a[i]) >> top & 1)
-        result |=
-            static_cast<U>(~(pos + len >= bits && pos < bits ? (static_cast<U>(~U(0)) >> pos) & mask
-                             : pos < bits                    ? mask
-                                                             : U(0)));
-    }
-    t[i] = static_cast<T>(result);
-  }
-  storeLanes(c, in.d[0], t);
-  return Step::Next;
-}
-void buildBfe(Decoder &d, int) {
-  if (!d.expectOperands(4))
-    return;
-  d.out.d[0] = d.dest(0, d.bytes());
-  d.out.s[0] = d.source(1, d.bytes());
-  d.out.s[1] = d.source(2, 4);
-  d.out.s[2] = d.source(3, 4);
-  d.out.exec = withInteger(d.type(), [](auto t) -> ExecFn { return bfe<decltype(t)>; });
-}
-template <typename T> Step bfi(Context &c, const Instr &in) {
-  const T *a = c.src<T>(in.s[0]), *b = c.src<T>(in.s[1]);
-  const uint32_t *p = c.src<uint32_t>(in.s[2]), *l = c.src<uint32_t>(in.s[3]);
-  constexpr unsigned bits = 8 * sizeof(T);
-  T t[32];
-  for (unsigned i = 0; i < 32; ++i) {
-    unsigned pos = p[i] & 0xff, len = l[i] & 0xff;
-    T mask = len >= bits ? static_cast<T>(~T(0)) : static_cast<T>((T(1) << len) - 1);
-    mask = pos < bits ? static_cast<T>(mask << pos) : T(0);
-    t[i] =
-        static_cast<T>((b[i] & ~mask) | ((pos < bits ? static_cast<T>(a[i] << pos) : T(0)) & mask));
-  }
-  storeLanes(c, in.d[0], t);
-  return Step::Next;
-}
-void buildBfi(Decoder &d, int) {
-  if (!d.expectOperands(5))
-    return;
-  d.out.d[0] = d.dest(0, d.bytes());
-  d.out.s[0] = d.source(1, d.bytes());
-  d.out.s[1] = d.source(2, d.bytes());
-  d.out.s[2] = d.source(3, 4);
-  d.out.s[3] = d.source(4, 4);
-  d.out.exec = d.bytes() == 8 ? ExecFn(bfi<uint64_t>) : ExecFn(bfi<uint32_t>);
-}
-
-/// 9.7.1.23: four-way and two-way dot products with accumulate. Variant: 1 if a is signed, 2 if b
-/// is.
-template <bool signedA, bool signedB> Step dp4a(Context &c, const Instr &in) {
-  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
-      c, in, [](uint32_t a, uint32_t b, uint32_t e) {
-        for (unsigned i = 0; i < 4; ++i) {
-          int x = signedA ? static_cast<int8_t>(a >> 8 * i) : static_cast<uint8_t>(a >> 8 * i);
-          int y = signedB ? static_cast<int8_t>(b >> 8 * i) : static_cast<uint8_t>(b >> 8 * i);
-          e += static_cast<uint32_t>(x * y);
-        }
-        return e;
-      });
-}
-void buildDp4a(Decoder &d, int) {
-  simpleOperands(d, 3, 4);
-  bool a = ptx::isSigned(d.type(0)), b = ptx::isSigned(d.type(1));
-  d.out.exec = a ? (b ? ExecFn(dp4a<true, true>) : ExecFn(dp4a<true, false>))
-                 : (b ? ExecFn(dp4a<false, true>) : ExecFn(dp4a<false, false>));
-}
-
 constexpr char kAll[] = "s16|u16|s32|u32|s64|u64";
 const Form forms[] = {
     {"add", kAll, buildBinary<Add>},
-    {"add", "sat s32", buildBinary<AddSat>},
+    {"add", "sat s32", buildSigned32<AddSat>},
     {"sub", kAll, buildBinary<Sub>},
-    {"sub", "sat s32", buildBinary<SubSat>},
+    {"sub", "sat s32", buildSigned32<SubSat>},
     {"mul", "lo s16|u16|s32|u32|s64|u64", buildBinary<MulLo>},
     {"mul", "hi s16|u16|s32|u32|s64|u64", buildBinary<MulHi>},
     {"mul", "wide s16|u16|s32|u32", buildMulWide},
@@ -314,15 +242,21 @@ const Form forms[] = {
     {"rem", kAll, buildBinary<Rem>},
     {"min", kAll, buildBinary<Min>},
     {"max", kAll, buildBinary<Max>},
+    {"add", "u16x2|s16x2", buildPacked<Add>},
+    {"min", "u16x2|s16x2", buildPacked<Min>},
+    {"max", "u16x2|s16x2", buildPacked<Max>},
+    {"min", "relu s16x2", buildPackedSigned<Relu<Min>>},
+    {"max", "relu s16x2", buildPackedSigned<Relu<Max>>},
+    {"min", "relu s32", buildSigned32<Relu<Min>>},
+    {"max", "relu s32", buildSigned32<Relu<Max>>},
+    {"mul24", "lo u32|s32", build24<Mul24Lo>},
+    {"mul24", "hi u32|s32", build24<Mul24Hi>},
+    {"mad24", "lo u32|s32", buildMad<Mul24Lo>},
+    {"mad24", "hi u32|s32", buildMad<Mul24Hi>},
+    {"mad24", "hi sat s32", buildMadSat<Mul24Hi>},
+    {"mad", "hi sat s32", buildMadSat<MulHi>},
     {"neg", "s16|s32|s64", buildUnary<Neg>},
     {"abs", "s16|s32|s64", buildUnary<Abs>},
-    {"popc", "b32|b64", buildBitCount<Popc>},
-    {"clz", "b32|b64", buildBitCount<Clz>},
-    {"bfind", "shiftamt? s32|u32|s64|u64", buildBfind},
-    {"brev", "b32|b64", buildBrev},
-    {"bfe", "s32|u32|s64|u64", buildBfe},
-    {"bfi", "b32|b64", buildBfi},
-    {"dp4a", "s32|u32 s32|u32", buildDp4a},
 };
 
 } // namespace

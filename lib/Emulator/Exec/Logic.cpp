@@ -1,13 +1,12 @@
-// Logic, shifts, permutation, comparison and selection (PTX ISA 9.0, 9.7.8, 9.7.6, 9.7.9.7 prmt).
+// Logic, shifts and permutation (PTX ISA 9.0, 9.7.8, 9.7.9.7 prmt).
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #undef GIRIH_TARGET_FILE
 #define GIRIH_TARGET_FILE "Emulator/Exec/Logic.cpp"
 #include "Emulator/Exec/Targets.h"
-#include "girih/Emulator/FloatFormats.h"
 
-#include <cmath>
+#include "Emulator/Units/FloatBits.h"
 
 GIRIH_TARGET_BEGIN
 
@@ -114,40 +113,68 @@ void buildFunnel(Decoder &d, int) {
                     : (wrap ? ExecFn(funnel<false, true>) : ExecFn(funnel<false, false>));
 }
 
-/// 9.7.8.6: bit i of the result is bit (a_i, b_i, c_i) of the table.
+/// 9.7.8.6: bit i of the result is bit (a_i, b_i, c_i) of the table, as a tree of selections, which
+/// takes the same few vector instructions for every table.
+struct Lookup {
+  uint32_t rows[8];
+  explicit Lookup(int64_t table) {
+    for (unsigned i = 0; i < 8; ++i)
+      rows[i] = table >> i & 1 ? ~0u : 0;
+  }
+  GIRIH_INLINE static uint32_t select(uint32_t which, uint32_t one, uint32_t zero) {
+    return (which & one) | (~which & zero);
+  }
+  GIRIH_INLINE uint32_t operator()(uint32_t a, uint32_t b, uint32_t e) const {
+    return select(a, select(b, select(e, rows[7], rows[6]), select(e, rows[5], rows[4])),
+                  select(b, select(e, rows[3], rows[2]), select(e, rows[1], rows[0])));
+  }
+};
 Step lop3(Context &c, const Instr &in) {
-  const uint32_t table = static_cast<uint32_t>(in.imm);
-  Step step = lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
-      c, in, [table](uint32_t a, uint32_t b, uint32_t e) {
-        uint32_t r = 0;
-        if (table & 0x01)
-          r |= ~a & ~b & ~e;
-        if (table & 0x02)
-          r |= ~a & ~b & e;
-        if (table & 0x04)
-          r |= ~a & b & ~e;
-        if (table & 0x08)
-          r |= ~a & b & e;
-        if (table & 0x10)
-          r |= a & ~b & ~e;
-        if (table & 0x20)
-          r |= a & ~b & e;
-        if (table & 0x40)
-          r |= a & b & ~e;
-        if (table & 0x80)
-          r |= a & b & e;
-        return r;
-      });
-  return step;
+  const Lookup lookup(in.imm);
+  return lanes3<uint32_t, uint32_t, uint32_t, uint32_t>(
+      c, in, [&](uint32_t a, uint32_t b, uint32_t e) { return lookup(a, b, e); });
+}
+/// The result, and a predicate: result != 0, combined with another by .or or .and.
+Step lop3Pred(Context &c, const Instr &in) {
+  const Lookup lookup(in.imm);
+  const uint32_t *a = c.src<uint32_t>(in.s[0]), *b = c.src<uint32_t>(in.s[1]),
+                 *e = c.src<uint32_t>(in.s[2]);
+  uint32_t t[32];
+  uint8_t flags[32];
+  for (unsigned i = 0; i < 32; ++i) {
+    t[i] = lookup(a[i], b[i], e[i]);
+    flags[i] = t[i] != 0;
+  }
+  uint32_t other = c.predSrc(in.s[3]) ^ (in.sub & 1 ? ~0u : 0u), found = packFlags(flags);
+  storePred(c, in.d[1], in.sub & 2 ? found & other : found | other);
+  storeLanes(c, in.d[0], t);
+  return Step::Next;
 }
 void buildLop3(Decoder &d, int) {
-  if (!d.expectOperands(5))
+  const bool withPred = d.has("or") || d.has("and");
+  if (!d.expectOperands(withPred ? 6 : 5))
     return;
-  d.out.d[0] = d.dest(0, 4);
   for (int i = 0; i < 3; ++i)
     d.out.s[i] = d.source(static_cast<size_t>(i) + 1, 4);
-  d.out.imm = d.literal(4);
-  d.out.exec = lop3;
+  int64_t table = d.literal(4);
+  if (table < 0 || table > 255)
+    return d.fail("the table of lop3 has eight bits, not " + std::to_string(table));
+  if (!withPred) {
+    d.out.d[0] = d.dest(0, 4);
+    d.out.imm = table;
+    d.out.exec = lop3;
+    return;
+  }
+  const ptx::Operand &target = d.operand(0);
+  if (target.kind != ptx::OperandKind::Pair)
+    return d.fail("this lop3 writes a register and a predicate, d|p");
+  bool negated = false;
+  d.out.d[0] = d.dest(target.elements[0], 4);
+  d.out.d[1] = d.predDest(target.elements[1]);
+  d.out.s[3] = d.predSource(d.operand(5), negated);
+  d.out.sub = static_cast<uint8_t>((negated ? 1 : 0) | (d.has("and") ? 2 : 0));
+  d.out.imm = table;
+  d.out.exec = lop3Pred;
 }
 
 /// 9.7.9.7.
@@ -190,178 +217,7 @@ void buildPrmt(Decoder &d, int) {
   d.out.exec = mode < 0 ? ExecFn(prmt<0>) : table[mode];
 }
 
-// Comparison (9.7.6.1, 9.7.6.2).
-enum Compare { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
-constexpr const char *compareNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
-                                        "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
-
-template <Compare cmp, typename T> inline bool compare(T a, T b) {
-  if constexpr (cmp == Eq)
-    return a == b;
-  else if constexpr (cmp == Ne)
-    return a < b || a > b; // false for NaN
-  else if constexpr (cmp == Lt)
-    return a < b;
-  else if constexpr (cmp == Le)
-    return a <= b;
-  else if constexpr (cmp == Gt)
-    return a > b;
-  else if constexpr (cmp == Ge)
-    return a >= b;
-  else if constexpr (cmp == Equ)
-    return !(a < b || a > b);
-  else if constexpr (cmp == Neu)
-    return !(a == b);
-  else if constexpr (cmp == Ltu)
-    return !(a >= b);
-  else if constexpr (cmp == Leu)
-    return !(a > b);
-  else if constexpr (cmp == Gtu)
-    return !(a <= b);
-  else if constexpr (cmp == Geu)
-    return !(a < b);
-  else if constexpr (cmp == Num)
-    return a == a && b == b;
-  else
-    return a != a || b != b;
-}
-inline float widen(float v) { return v; }
-inline double widen(double v) { return v; }
-struct Half {
-  uint16_t bits;
-};
-struct Brain {
-  uint16_t bits;
-};
-inline float widen(Half v) { return f16ToFloat(v.bits); }
-inline float widen(Brain v) { return bf16ToFloat(v.bits); }
-template <typename T>
-  requires std::is_integral_v<T>
-inline T widen(T v) {
-  return v;
-}
-inline float flush(float v) {
-  return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
-}
-
-template <Compare cmp, typename T, bool ftz> Step setp(Context &c, const Instr &in) {
-  const T *a = c.src<T>(in.s[0]), *b = c.src<T>(in.s[1]);
-  uint8_t flags[32];
-  for (unsigned i = 0; i < 32; ++i) {
-    auto x = widen(a[i]), y = widen(b[i]);
-    if constexpr (ftz && std::is_same_v<T, float>) {
-      x = flush(x);
-      y = flush(y);
-    }
-    flags[i] = compare<cmp>(x, y);
-  }
-  uint32_t result = packFlags(flags), inverse = ~result;
-  if (in.s[2] != kNone) {
-    uint32_t other = c.predSrc(in.s[2]) ^ (in.sub & 8 ? ~0u : 0u);
-    switch (in.sub & 7) {
-    case 1:
-      result &= other, inverse &= other;
-      break;
-    case 2:
-      result |= other, inverse |= other;
-      break;
-    case 3:
-      result ^= other, inverse ^= other;
-      break;
-    }
-  }
-  storePred(c, in.d[0], result);
-  if (in.d[1] != kNone)
-    storePred(c, in.d[1], inverse);
-  return Step::Next;
-}
-template <typename T, bool ftz> ExecFn setpFor(int cmp) {
-  constexpr ExecFn table[] = {
-      setp<Eq, T, ftz>,  setp<Ne, T, ftz>,  setp<Lt, T, ftz>,  setp<Le, T, ftz>,  setp<Gt, T, ftz>,
-      setp<Ge, T, ftz>,  setp<Equ, T, ftz>, setp<Neu, T, ftz>, setp<Ltu, T, ftz>, setp<Leu, T, ftz>,
-      setp<Gtu, T, ftz>, setp<Geu, T, ftz>, setp<Num, T, ftz>, setp<Nan, T, ftz>};
-  return table[cmp];
-}
-void buildSetp(Decoder &d, int) {
-  int cmp = -1;
-  for (int i = 0; i < 14; ++i)
-    if (d.has(compareNames[i]))
-      cmp = i;
-  int combine = d.which({"and", "or", "xor"});
-  Type type = d.type();
-  // lo, ls, hi, hs are the unsigned comparisons' other names.
-  if (cmp < 0) {
-    int unsignedCmp = d.which({"lo", "ls", "hi", "hs"});
-    if (unsignedCmp < 0)
-      return d.fail("setp without a comparison");
-    cmp = unsignedCmp == 0 ? Lt : unsignedCmp == 1 ? Le : unsignedCmp == 2 ? Gt : Ge;
-  }
-  if (cmp >= Equ && !ptx::isFloat(type))
-    return d.fail("an unordered comparison of integers");
-  if (!d.expectOperands(combine >= 0 ? 4 : 3))
-    return;
-  const ptx::Operand &target = d.operand(0);
-  if (target.kind == ptx::OperandKind::Pair) {
-    d.out.d[0] = d.predDest(target.elements[0]);
-    d.out.d[1] = d.predDest(target.elements[1]);
-  } else {
-    d.out.d[0] = d.predDest(target);
-  }
-  d.out.s[0] = d.source(1, d.bytes());
-  d.out.s[1] = d.source(2, d.bytes());
-  if (combine >= 0) {
-    bool negated = false;
-    d.out.s[2] = d.predSource(d.operand(3), negated);
-    d.out.sub = static_cast<uint8_t>((combine + 1) | (negated ? 8 : 0));
-  }
-  bool ftz = d.has("ftz");
-  switch (type) {
-  case Type::F32:
-    d.out.exec = ftz ? setpFor<float, true>(cmp) : setpFor<float, false>(cmp);
-    break;
-  case Type::F64:
-    d.out.exec = setpFor<double, false>(cmp);
-    break;
-  case Type::F16:
-    d.out.exec = setpFor<Half, false>(cmp);
-    break;
-  case Type::BF16:
-    d.out.exec = setpFor<Brain, false>(cmp);
-    break;
-  default:
-    d.out.exec = withInteger(type, [&](auto t) { return setpFor<decltype(t), false>(cmp); });
-  }
-}
-
-template <typename T> Step selp(Context &c, const Instr &in) {
-  const T *a = c.src<T>(in.s[0]), *b = c.src<T>(in.s[1]);
-  uint32_t p = c.predSrc(in.s[2]) ^ (in.sub & 1 ? ~0u : 0u);
-  T t[32];
-  for (unsigned i = 0; i < 32; ++i)
-    t[i] = p >> i & 1 ? a[i] : b[i];
-  storeLanes(c, in.d[0], t);
-  return Step::Next;
-}
-void buildSelp(Decoder &d, int) {
-  if (!d.expectOperands(4))
-    return;
-  bool negated = false;
-  unsigned width = d.bytes();
-  d.out.d[0] = d.dest(0, width);
-  d.out.s[0] = d.source(1, width);
-  d.out.s[1] = d.source(2, width);
-  d.out.s[2] = d.predSource(d.operand(3), negated);
-  d.out.sub = negated;
-  d.out.exec = width == 2   ? ExecFn(selp<uint16_t>)
-               : width == 4 ? ExecFn(selp<uint32_t>)
-                            : ExecFn(selp<uint64_t>);
-}
-
 constexpr char kBits[] = "pred|b16|b32|b64";
-constexpr char kSetpInteger[] =
-    "eq|ne|lt|le|gt|ge|lo|ls|hi|hs and|or|xor? b16|b32|b64|s16|u16|s32|u32|s64|u64";
-constexpr char kSetpFloat[] =
-    "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan and|or|xor? ftz? f16|bf16|f32|f64";
 const Form forms[] = {
     {"and", kBits, buildLogic<And>},
     {"or", kBits, buildLogic<Or>},
@@ -371,11 +227,8 @@ const Form forms[] = {
     {"shl", "b16|b32|b64", buildShift, 0},
     {"shr", "b16|b32|b64|u16|s16|u32|s32|u64|s64", buildShift, 1},
     {"shf", "l|r wrap|clamp b32", buildFunnel},
-    {"lop3", "b32", buildLop3},
+    {"lop3", "or|and? b32", buildLop3},
     {"prmt", "b32 f4e|b4e|rc8|ecl|ecr|rc16?", buildPrmt},
-    {"setp", kSetpInteger, buildSetp},
-    {"setp", kSetpFloat, buildSetp},
-    {"selp", "b16|b32|b64|s16|u16|s32|u32|s64|u64|f32|f64", buildSelp},
 };
 
 } // namespace

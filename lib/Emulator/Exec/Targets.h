@@ -22,6 +22,8 @@
 #define GIRIH_TARGET_PASS
 
 #define GIRIH_PRAGMA(text) _Pragma(#text)
+/// Whether the target has fused multiply-add.
+#define GIRIH_TARGET_FMA 1
 #define GIRIH_TARGET_END                                                                           \
   }                                                                                                \
   GIRIH_PRAGMA(clang attribute pop)
@@ -42,6 +44,8 @@
 #include GIRIH_TARGET_FILE
 #undef GIRIH_TARGET_BEGIN
 #undef GIRIH_TARGET_END
+#undef GIRIH_TARGET_FMA
+#define GIRIH_TARGET_FMA 0
 
 #define GIRIH_TARGET_BEGIN namespace girih::emu::plain {
 #define GIRIH_TARGET_END }

@@ -216,6 +216,23 @@ int32_t Decoder::scratch(unsigned width) {
   return scratchByWidth[width];
 }
 
+Src Decoder::conditionSource() {
+  readsCondition = true;
+  return condition();
+}
+int32_t Decoder::conditionDest() {
+  writesCondition = true;
+  return condition();
+}
+int32_t Decoder::condition() {
+  if (conditionOffset == kNone) {
+    kernel.registerBytes = alignUp(kernel.registerBytes, 64);
+    conditionOffset = static_cast<int32_t>(kernel.registerBytes);
+    kernel.registerBytes += 64;
+  }
+  return conditionOffset;
+}
+
 Src Decoder::constant(uint64_t value, unsigned width) {
   if (width < 8)
     value &= (uint64_t(1) << (8 * width)) - 1;
@@ -501,7 +518,7 @@ const Form *Decoder::findForm(const ptx::Instruction &instruction) {
 void Decoder::decode(const ptx::Instruction &instruction) {
   ast = &instruction;
   out = Instr();
-  failedNow = false;
+  failedNow = readsCondition = writesCondition = false;
   types.clear();
   for (std::string_view m : instruction.modifiers)
     if (Type t = ptx::parseType(m); t != Type::None)

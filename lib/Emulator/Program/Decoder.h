@@ -31,7 +31,9 @@ struct Form {
 
 // Families whose lane loops are compiled for each instruction set of the host (Exec/Targets.h).
 #define GIRIH_LANE_FAMILIES(X)                                                                     \
-  X(arithmeticForms) X(floatForms) X(logicForms) X(conversionForms) X(moveForms) X(memoryForms)
+  X(arithmeticForms) X(carryForms) X(bitForms) X(floatForms) X(halfFloatForms) X(functionForms)      \
+  X(compareForms) X(logicForms) X(conversionForms) X(packedConversionForms)                          \
+  X(addressSpaceForms) X(moveForms) X(memoryForms)
 #define GIRIH_DECLARE(name) std::span<const Form> name();
 namespace plain {
 GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
@@ -136,6 +138,10 @@ public:
   int64_t literal(size_t index);
   Src constant(uint64_t value, unsigned width);
   int32_t scratch(unsigned width);
+  /// The condition code register, a predicate without a name (9.7.2), for an instruction that reads
+  /// it, writes it or both.
+  Src conditionSource();
+  int32_t conditionDest();
   void listStart() { out.list = static_cast<uint32_t>(kernel.lists.size()); }
   void listAdd(int32_t value) {
     kernel.lists.push_back(value);
@@ -148,6 +154,7 @@ public:
   Kernel &kernel;
 
 private:
+  int32_t condition();
   void layoutRegisters();
   void layoutSymbols();
   void collectTracked();
@@ -164,6 +171,8 @@ private:
   std::vector<uint64_t> symbolOffset;
   std::unordered_map<uint64_t, Src> constantsByValue[17];
   std::unordered_map<std::string, const Form *> formCache;
+  int32_t conditionOffset = kNone;
+  bool readsCondition = false, writesCondition = false;
   int32_t scratchByWidth[17];
   std::unordered_map<int, int32_t> specialOffset;
 };

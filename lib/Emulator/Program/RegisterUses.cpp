@@ -108,6 +108,10 @@ void Decoder::describeRegisters(const ptx::Instruction &instruction) {
   if (op != "wgmma" && op != "call")
     for (size_t i = 0; i < instruction.operands.size(); ++i)
       visit(visit, instruction.operands[i], i == 0 && firstIsResult, role);
+  if (readsCondition)
+    reads.push_back({slotOf(conditionOffset), Role::Value});
+  if (writesCondition)
+    writes.push_back({slotOf(conditionOffset), Role::Write});
   if (instruction.guard >= 0)
     add(reads, static_cast<uint32_t>(instruction.guard),
         firstIsResult && op != "bra" && out.define != Define::Self ? Role::Guard : Role::Branch);

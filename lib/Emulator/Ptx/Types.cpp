@@ -13,7 +13,7 @@ struct TypeRow {
   uint8_t bytes;
   bool isSigned, isFloat;
 };
-constexpr std::array<TypeRow, 26> rows = {{
+constexpr std::array<TypeRow, 28> rows = {{
     {Type::None, "none", 0, false, false},    {Type::Pred, "pred", 1, false, false},
     {Type::B8, "b8", 1, false, false},        {Type::B16, "b16", 2, false, false},
     {Type::B32, "b32", 4, false, false},      {Type::B64, "b64", 8, false, false},
@@ -27,6 +27,7 @@ constexpr std::array<TypeRow, 26> rows = {{
     {Type::F32, "f32", 4, false, true},       {Type::F64, "f64", 8, false, true},
     {Type::E4M3, "e4m3", 1, false, true},     {Type::E5M2, "e5m2", 1, false, true},
     {Type::E4M3x2, "e4m3x2", 2, false, true}, {Type::E5M2x2, "e5m2x2", 2, false, true},
+    {Type::U16x2, "u16x2", 4, false, false},  {Type::S16x2, "s16x2", 4, true, false},
 }};
 const TypeRow &row(Type type) { return rows[static_cast<size_t>(type)]; }
 } // namespace

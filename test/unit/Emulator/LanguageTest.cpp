@@ -116,8 +116,8 @@ TEST(Language, LocationsAndCallChains) {
 
 TEST(Language, RefusesWhatIsNotModelled) {
   auto load = [](const std::string &body) { return refusal(kernelText(body, {})); };
-  EXPECT_EQ(load("\nmul24.lo.u32 %r1, %r2, %r3;"),
-            "test.ptx:10: instruction 'mul24.lo.u32' is not modelled: mul24.lo.u32 %r1, %r2, %r3");
+  EXPECT_EQ(load("\nadd.u8x4 %r1, %r2, %r3;"),
+            "test.ptx:10: instruction 'add.u8x4' is not modelled: add.u8x4 %r1, %r2, %r3");
   EXPECT_THAT(load("add.s32.wrap %r1, %r2, %r3;"),
               HasSubstr("instruction 'add.s32.wrap' is not modelled"));
   EXPECT_THAT(load("call.uni f;"), HasSubstr("instruction 'call.uni' is not modelled"));
