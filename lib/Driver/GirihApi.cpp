@@ -30,6 +30,10 @@ GIRIH_EXPORT size_t girihEmulatorReportsJson(char *text, size_t capacity) {
   return copyOut(State::get().reportsJson(), text, capacity);
 }
 
+GIRIH_EXPORT size_t girihEmulatorStatsJson(char *text, size_t capacity) {
+  return copyOut(State::get().statsJson(), text, capacity);
+}
+
 GIRIH_EXPORT void girihEmulatorResetError() { State::get().resetError(); }
 
 GIRIH_EXPORT void girihEmulatorCancel() { State::get().cancel(); }

@@ -188,6 +188,7 @@ void run(const Launch &launch, WorkQueue::Ticket ticket) {
   config.paramBytes = launch.parameters.size();
   config.options.cancel = &state.cancelFlag();
   girih::emu::LaunchResult result = state.device().launch(*launch.function, config);
+  state.noteStats(result.stats);
   if (result.outcome == girih::emu::Outcome::Cancelled)
     state.noteCancelled(*launch.stream);
   else if (!result.clean())

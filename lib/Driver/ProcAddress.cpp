@@ -76,6 +76,7 @@ const Entry kEntries[] = {
     PLAIN(cuTensorMapEncodeTiled),
     PLAIN(girihEmulatorReports),
     PLAIN(girihEmulatorReportsJson),
+    PLAIN(girihEmulatorStatsJson),
     PLAIN(girihEmulatorResetError),
     PLAIN(girihEmulatorSetOption),
     PLAIN(girihEmulatorCancel),

@@ -240,6 +240,16 @@ std::string State::reportsJson() const {
   return reportJson;
 }
 
+std::string State::statsJson() const {
+  std::lock_guard lock(mutex);
+  return stats;
+}
+
+void State::noteStats(const emu::LaunchStats &last) {
+  std::lock_guard lock(mutex);
+  stats = last.json();
+}
+
 void State::clearError() {
   std::lock_guard lock(mutex);
   reportText.clear();

@@ -104,6 +104,9 @@ public:
   void addReport(const std::string &text);
   std::string reports() const;
   std::string reportsJson() const;
+  /// What the last launch did; see girihEmulatorStatsJson.
+  std::string statsJson() const;
+  void noteStats(const emu::LaunchStats &stats);
   /// Makes the context usable and forgets the text; the JSON of the last failure stays.
   void clearError();
   void resetError();
@@ -140,7 +143,7 @@ private:
   StreamPtr defaultStream;
   std::unique_ptr<emu::Device> emulator;
   Options launchOptions;
-  std::string reportText, reportJson = "[]";
+  std::string reportText, reportJson = "[]", stats = "{}";
   WorkQueue::Ticket cancelledUpTo = 0;
 };
 

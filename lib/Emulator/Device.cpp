@@ -10,7 +10,9 @@
 #include "Emulator/Ptx/Parser.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -349,6 +351,7 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
 
 LaunchResult Device::launch(const Function &function, const LaunchConfig &config) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
+  const auto begin = std::chrono::steady_clock::now();
   const Kernel &kernel = static_cast<const FunctionImpl &>(function).kernel;
   const FunctionAttributes &attributes = kernel.attributes;
   Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
@@ -411,6 +414,7 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
     result.stats.tmaLoads += c.stats.tmaLoads;
     result.stats.tmaStores += c.stats.tmaStores;
     result.stats.wgmmas += c.stats.wgmmas;
+    result.stats.tmaBytes += c.stats.tmaBytes;
     for (Finding &f : c.findings) {
       std::string key = f.kind;
       for (size_t i = 0; i < f.sites.size() && i < 2; ++i)
@@ -475,7 +479,23 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
       break;
     }
   }
+  result.stats.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
+}
+
+std::string LaunchStats::json() const {
+  char text[512];
+  std::snprintf(
+      text, sizeof(text),
+      "{\"warp_instructions\":%llu,\"thread_instructions\":%llu,\"rounds\":%llu,"
+      "\"tma_loads\":%llu,\"tma_stores\":%llu,\"tma_bytes\":%llu,\"wgmmas\":%llu,"
+      "\"seconds\":%.9f}",
+      static_cast<unsigned long long>(warpInstructions),
+      static_cast<unsigned long long>(threadInstructions), static_cast<unsigned long long>(rounds),
+      static_cast<unsigned long long>(tmaLoads), static_cast<unsigned long long>(tmaStores),
+      static_cast<unsigned long long>(tmaBytes), static_cast<unsigned long long>(wgmmas), seconds);
+  return text;
 }
 
 std::string LaunchResult::render() const {

@@ -345,6 +345,11 @@ size_t girihEmulatorReports(char *text, size_t capacity);
 /// names their fields); forgets nothing. Buffer and result as above; "[]" if no launch failed.
 size_t girihEmulatorReportsJson(char *text, size_t capacity);
 
+/// What the last launch that has run did, as a JSON object: warp_instructions, thread_instructions,
+/// rounds, tma_loads, tma_stores, tma_bytes, wgmmas and the host's seconds. Buffer and result as
+/// above; "{}" before the first launch. Waits for nothing: synchronise first.
+size_t girihEmulatorStatsJson(char *text, size_t capacity);
+
 /// Makes the context usable again after a failed launch and forgets what was reported. A failure
 /// stays in the context as on a GPU, every call returning its code, until this is called or
 /// girihEmulatorReports has handed out the whole text.

@@ -142,6 +142,13 @@ struct LaunchStats {
   uint64_t threadInstructions = 0;
   uint64_t rounds = 0;
   uint64_t tmaLoads = 0, tmaStores = 0, wgmmas = 0;
+  /// Bytes that asynchronous copies have moved; those of a multicast count once for each target.
+  uint64_t tmaBytes = 0;
+  /// Host time. No part of what a seed repeats.
+  double seconds = 0;
+
+  /// One JSON object with these fields in snake case.
+  std::string json() const;
 };
 
 struct LaunchResult {

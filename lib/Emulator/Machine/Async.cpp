@@ -111,6 +111,7 @@ bool CopyToShared::advance(Cluster &cluster) {
       return true;
     uint64_t moved = box ? uint64_t(last - first) * (box->bytes() / total)
                          : std::min(bytes, last * 128) - first * 128;
+    cluster.stats.tmaBytes += moved;
     cluster.mbarrierComplete(*target, mbarrier, static_cast<int64_t>(moved),
                              site(cluster, "asynchronous copy completes bytes"));
   }
@@ -171,6 +172,7 @@ bool CopyToGlobal::advance(Cluster &cluster) {
     return false;
   }
   writeDestination(cluster);
+  cluster.stats.tmaBytes += box ? box->bytes() : bytes;
   --group->writesLeft;
   cluster.wakeBulk(*warp);
   return true;

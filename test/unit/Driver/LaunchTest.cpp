@@ -83,6 +83,27 @@ TEST_F(LaunchTest, AddsVectors) {
   EXPECT_EQ(download<float>(c, n), sum);
 }
 
+TEST_F(LaunchTest, CountsWhatTheLastLaunchDid) {
+  CUfunction function = load(addPtx, "add");
+  CUdeviceptr a = upload(std::vector<float>(256)), b = upload(std::vector<float>(256));
+  CUdeviceptr c = upload(std::vector<float>(256));
+  auto threadInstructions = [&](unsigned n) {
+    EXPECT_OK(add(function, a, b, c, n));
+    EXPECT_OK(CALL(cuStreamSynchronize)(nullptr));
+    char text[512];
+    EXPECT_LT(CALL(girihEmulatorStatsJson)(text, sizeof(text)), sizeof(text));
+    EXPECT_THAT(text, HasSubstr("\"tma_bytes\":0,"));
+    EXPECT_THAT(text, HasSubstr("\"seconds\":"));
+    const char *key = "\"thread_instructions\":";
+    const char *at = std::strstr(text, key);
+    return at ? std::strtoull(at + std::strlen(key), nullptr, 10) : 0;
+  };
+  // Threads past the end do less than the others, and two full blocks twice what one does.
+  const uint64_t one = threadInstructions(128);
+  EXPECT_EQ(threadInstructions(256), 2 * one);
+  EXPECT_LT(threadInstructions(100), one);
+}
+
 TEST_F(LaunchTest, TakesParametersAsABuffer) {
   CUfunction function = load(addPtx, "add");
   CUdeviceptr a = upload(std::vector<float>{1, 2}), b = upload(std::vector<float>{10, 20});
