@@ -405,6 +405,9 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   std::vector<std::unique_ptr<Cluster>> active;
   Workers workers(std::max(1u, config.options.threads));
   uint64_t idle = 0;
+  SyncPoints syncPoints;
+  launch.syncPoints = &syncPoints;
+  GlobalShadow shadow(kGlobalBase);
   std::unordered_map<std::string, size_t> index;
   std::unordered_map<std::string, unsigned> perKind;
   auto collect = [&](Cluster &c) {
@@ -452,6 +455,17 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
       changed |= c->memoryChanged;
       after += c->progress;
       stop |= c->stopped;
+    }
+    if (launch.options.checks) {
+      std::vector<AccessLog *> logs;
+      for (auto &c : active)
+        logs.push_back(&c->log);
+      for (const GlobalShadow::Found &found :
+           shadow.check(logs, std::max(1u, config.options.threads),
+                        [&](size_t jobs, const std::function<void(size_t)> &job) {
+                          workers.run(jobs, job);
+                        }))
+        active[found.log]->reportGlobalConflict(found);
     }
     if (stop) {
       for (auto &c : active)

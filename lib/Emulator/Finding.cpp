@@ -116,6 +116,7 @@ const std::vector<FindingKind> &findingKinds() {
       {"deadlock", "nobody can make progress"},
       {"divergent-aligned", "an .aligned instruction is executed by a part of a warp"},
       {"global-out-of-bounds", "an access to global memory that no allocation holds"},
+      {"global-race", "two accesses to global memory that nothing orders"},
       {"livelock", "threads poll and nothing changes any more"},
       {"local-out-of-bounds", "an access past a thread's local memory"},
       {"mbarrier-address", "an mbarrier that does not lie in shared memory"},

@@ -58,6 +58,29 @@ inline bool misaligned(Context &c, unsigned lane, uint64_t address, uint32_t byt
   return true;
 }
 
+/// How an instruction accesses memory, from its modifiers (PTX ISA 9.0, 8.4, 8.5). Atomics without
+/// a word are relaxed, at the scope of the device; volatile is relaxed at the scope of the system.
+inline uint16_t accessFlags(const Decoder &d, bool writes, bool atomic) {
+  uint16_t flags = writes ? kAccessWrite : 0;
+  if (d.has("volatile"))
+    return flags | kAccessStrong | kAccessVolatile | accessScope(Scope::Sys);
+  const bool both = d.has("acq_rel"), acquires = both || d.has("acquire"),
+             releases = both || d.has("release");
+  if (atomic)
+    flags |= kAccessAtomic;
+  else if (!acquires && !releases && !d.has("relaxed"))
+    return flags;
+  flags |= kAccessStrong;
+  if (acquires)
+    flags |= kAccessAcquire;
+  if (releases)
+    flags |= kAccessRelease;
+  return flags | accessScope(d.has("cta")       ? Scope::Cta
+                             : d.has("cluster") ? Scope::Cluster
+                             : d.has("sys")     ? Scope::Sys
+                                                : Scope::Gpu);
+}
+
 /// Puts the instruction off until the commit if a lane of it touches global memory.
 inline bool mustOrder(Context &c, const Instr &in, const uint64_t *address) {
   if (c.committing)

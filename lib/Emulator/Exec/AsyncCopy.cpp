@@ -330,9 +330,14 @@ Step waitGroup(Context &c, const Instr &in) {
       continue;
     size_t covered = groups.size() - keep;
     for (BulkRecord &record : warp.bulkRecords)
-      if (record.lane == lane && !record.waited)
-        for (size_t i = 0; i < covered; ++i)
-          record.waited |= record.group == groups[i];
+      if (record.lane == lane && !record.done) {
+        // Groups that have left the list before were covered then.
+        bool later = record.group == warp.openGroup[lane];
+        for (size_t i = covered; i < groups.size(); ++i)
+          later |= record.group == groups[i];
+        record.waited |= !later;
+        record.done |= !later && !in.sub;
+      }
     size_t done = 0;
     while (done < covered &&
            (!groups[done] || (!groups[done]->readsLeft && !groups[done]->writesLeft)))

@@ -48,7 +48,7 @@ Step atomic(Context &c, const Instr &in) {
       Cta *target = c.cluster.sharedTarget(c, lane, a, total, offset, "updates");
       if (!target || misaligned(c, lane, offset, total, "shared", "updates"))
         return Step::Block;
-      c.cluster.atomicOrder(c, *target, lane, offset, total);
+      c.cluster.sharedStrong(c, *target, lane, offset, total, in.access);
       uint8_t *p = target->shared.data() + offset;
       std::memcpy(old, p, total);
       combine(false);
@@ -63,6 +63,7 @@ Step atomic(Context &c, const Instr &in) {
       c.cluster.readGlobal(a, old, total);
       combine(true);
       c.cluster.writeGlobal(a, result, total);
+      c.cluster.noteGlobal(c, lane, a, total, total, in.access);
     } else {
       c.cluster.fault("atomic-space",
                       space == AddressSpace::Shared
@@ -121,6 +122,7 @@ void buildAtomic(Decoder &d, int variant) {
     d.out.sub = exchange ? kExchange : kCompare;
   else
     d.out.target = reduceIndex(d);
+  d.out.access = accessFlags(d, true, true);
   d.out.exec = atomic;
 }
 

@@ -149,6 +149,8 @@ void buildInval(Decoder &d, int) {
 Step mbarrierArrive(Context &c, const Instr &in) {
   uint64_t states[32] = {};
   const bool orders = !(in.sub & 4);
+  if (orders)
+    c.cluster.acquireObserved(c.warp);
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     uint32_t offset = 0;
@@ -303,7 +305,7 @@ Step mbarrierWait(Context &c, const Instr &in) {
   f.polls = blocker ? f.polls + 1 : 0;
   if (!(in.sub & 4))
     for (unsigned i = 0; i < acquiredCount; ++i)
-      c.warp.order.join(*acquired[i]);
+      c.cluster.acquire(c.warp, *acquired[i]);
   storePred(c, in.d[0], together && done ? c.mask : done);
   if (blocker && !(in.sub & 1)) {
     f.object = blocker->address;

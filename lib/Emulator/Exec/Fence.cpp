@@ -9,21 +9,38 @@ namespace girih::emu {
 
 namespace {
 
-// Orders of plain memory need no action: a warp sees its own writes, and the commit publishes them
-// before any operation that waited for it. The proxy fence matters to the checks.
-Step fenceMemory(Context &, const Instr &) { return Step::Next; }
-/// sub: global memory only, which leaves shared memory unfenced.
+// Orders of plain memory need no action on values: a warp sees its own writes, and the commit
+// publishes them before any operation that waited for it. Fences matter to the checks.
+Step nothing(Context &, const Instr &) { return Step::Next; }
+/// sub: the scope.
+Step fenceMemory(Context &c, const Instr &in) {
+  c.cluster.fence(c.warp, static_cast<Scope>(in.sub));
+  return Step::Next;
+}
+/// sub: 1 of global memory, 2 of shared memory.
 Step fenceProxyAsync(Context &c, const Instr &in) {
-  if (!in.sub)
+  if (in.sub & 1)
+    c.warp.order.fencedGlobal.join(c.warp.order.seen);
+  if (in.sub & 2)
     c.warp.order.fenced.join(c.warp.order.seen);
   c.cluster.tick(c.warp);
   return Step::Next;
 }
+enum FenceVariant { FenceNothing, FenceProxy, FenceMemory };
 void buildFence(Decoder &d, int variant) {
   if (!d.expectOperands(0, 0))
     return;
-  d.out.sub = variant == 1 && d.has("global");
-  d.out.exec = variant == 1 ? ExecFn(fenceProxyAsync) : ExecFn(fenceMemory);
+  // membar.gl is fence.sc.gpu. That two fence.sc are ordered with each other is not used: no
+  // program learns which of them came first but by a read.
+  if (variant == FenceMemory)
+    d.out.sub = static_cast<uint8_t>(d.has("cta")       ? Scope::Cta
+                                     : d.has("cluster") ? Scope::Cluster
+                                                        : Scope::Gpu);
+  if (variant == FenceProxy)
+    d.out.sub = d.has("global") ? 1 : d.has("shared::cta") || d.has("shared::cluster") ? 2 : 3;
+  d.out.exec = variant == FenceProxy    ? ExecFn(fenceProxyAsync)
+               : variant == FenceMemory ? ExecFn(fenceMemory)
+                                        : ExecFn(nothing);
 }
 
 // Tensor maps are read through a proxy of their own (9.7.13.4).
@@ -57,7 +74,6 @@ void buildAcquireMap(Decoder &d, int) {
   d.out.exec = acquireMap;
 }
 
-Step nothing(Context &, const Instr &) { return Step::Next; }
 /// A hint about an address: checked for its validity only when it is used.
 void buildHint(Decoder &d, int operands) {
   if (d.expectOperands(static_cast<size_t>(operands)))
@@ -115,19 +131,21 @@ void buildPolicy(Decoder &d, int operands) {
 #define GIRIH_SCOPE "cta|cluster|gpu|sys"
 const Form forms[] = {
     // Without semantics: acq_rel.
-    {"fence", "sc|acq_rel|acquire|release? " GIRIH_SCOPE, buildFence, 0},
-    {"fence", "acquire sync_restrict::shared::cluster cluster", buildFence, 0},
-    {"fence", "release sync_restrict::shared::cta cluster", buildFence, 0},
-    {"fence", "mbarrier_init release cluster", buildFence, 0},
-    {"fence", "proxy alias", buildFence, 0},
-    {"fence", "proxy async global|shared::cta|shared::cluster?", buildFence, 1},
-    {"fence", "proxy async::generic acquire sync_restrict::shared::cluster cluster", buildFence, 1},
-    {"fence", "proxy async::generic release sync_restrict::shared::cta cluster", buildFence, 1},
+    {"fence", "sc|acq_rel|acquire|release? " GIRIH_SCOPE, buildFence, FenceMemory},
+    {"fence", "acquire sync_restrict::shared::cluster cluster", buildFence, FenceMemory},
+    {"fence", "release sync_restrict::shared::cta cluster", buildFence, FenceMemory},
+    {"fence", "mbarrier_init release cluster", buildFence, FenceNothing},
+    {"fence", "proxy alias", buildFence, FenceNothing},
+    {"fence", "proxy async global|shared::cta|shared::cluster?", buildFence, FenceProxy},
+    {"fence", "proxy async::generic acquire sync_restrict::shared::cluster cluster", buildFence,
+     FenceProxy},
+    {"fence", "proxy async::generic release sync_restrict::shared::cta cluster", buildFence,
+     FenceProxy},
     {"fence", "proxy tensormap::generic release " GIRIH_SCOPE, buildReleaseMaps},
     {"fence", "proxy tensormap::generic acquire " GIRIH_SCOPE, buildAcquireMap},
-    {"membar", "cta|gl|sys", buildFence, 0},
-    {"membar", "proxy alias", buildFence, 0},
-    {"membar", "proxy async", buildFence, 1},
+    {"membar", "cta|gl|sys", buildFence, FenceMemory},
+    {"membar", "proxy alias", buildFence, FenceNothing},
+    {"membar", "proxy async", buildFence, FenceProxy},
     {"prefetch", "tensormap param|const?", buildHint, 1},
     {"prefetch", "global|local? L1|L2", buildHint, 1},
     {"prefetch", "global L2::evict_last|L2::evict_normal", buildHint, 1},

@@ -22,31 +22,46 @@ using ptx::Type;
 /// and whole pieces.
 struct Runs {
   Context &c;
-  bool writes;
-  Cta *cta = nullptr;
-  uint32_t begin = 0, end = 0, lane = 0;
-  void add(Cta *target, uint32_t offset, uint32_t bytes, uint32_t byLane) {
-    if (target == cta && offset == end) {
-      end += bytes;
-      return;
+  uint16_t access;
+  Cta *cta = nullptr; ///< null for global memory
+  uint64_t begin = 0, end = 0;
+  uint32_t lane = 0, next = 0, laneBytes = 0;
+  /// Lanes that follow each other in memory make one run, and those that name the same bytes.
+  void add(Cta *target, uint64_t address, uint32_t bytes, uint32_t byLane) {
+    if (target == cta && laneBytes == bytes) {
+      if (address == end && byLane == next) {
+        end += bytes;
+        ++next;
+        return;
+      }
+      if (address == begin && end - begin == bytes) {
+        lane = kSeveral;
+        next = ~0u;
+        return;
+      }
     }
-    if (target == cta && offset >= begin && offset + bytes <= end && !writes)
-      return;
     flush();
     cta = target;
-    begin = offset;
-    end = offset + bytes;
+    begin = address;
+    end = address + bytes;
     lane = byLane;
+    next = byLane + 1;
+    laneBytes = bytes;
   }
   void flush() {
-    if (cta) {
-      if (writes)
-        c.cluster.sharedWrite(c, *cta, lane, begin, end - begin);
-      else
-        c.cluster.sharedRead(c, *cta, lane, begin, end - begin);
-    }
-    cta = nullptr;
+    const uint32_t bytes = static_cast<uint32_t>(end - begin);
+    const uint32_t at = static_cast<uint32_t>(begin);
+    if (!laneBytes)
+      return;
+    if (!cta)
+      c.cluster.noteGlobal(c, lane, begin, bytes, laneBytes, access);
+    else if (access & kAccessWrite)
+      c.cluster.sharedWrite(c, *cta, lane, at, bytes, laneBytes);
+    else
+      c.cluster.sharedRead(c, *cta, lane, at, bytes, laneBytes);
+    laneBytes = 0;
   }
+  static constexpr uint32_t kSeveral = 32;
 };
 
 bool localInBounds(Context &c, unsigned lane, uint64_t address, uint32_t bytes, const char *what) {
@@ -138,6 +153,19 @@ bool place(Context &c, const Instr &in, unsigned lane, uint64_t address, uint32_
   }
 }
 
+/// Tells the checks of one lane's access.
+void note(Context &c, const Instr &in, Runs &runs, const Place &at, unsigned lane, uint32_t bytes) {
+  if (at.space != AddressSpace::Shared && at.space != AddressSpace::Global &&
+      at.space != AddressSpace::Generic)
+    return;
+  if (!(in.access & kAccessStrong))
+    runs.add(at.cta, at.address, bytes, lane);
+  else if (at.cta)
+    c.cluster.sharedStrong(c, *at.cta, lane, static_cast<uint32_t>(at.address), bytes, in.access);
+  else
+    c.cluster.noteGlobal(c, lane, at.address, bytes, bytes, in.access);
+}
+
 /// Marks what a lane has loaded: `undefined` has a bit for each byte in memory.
 template <typename M, typename R>
 void passLoaded(Context &c, const Instr &in, const int32_t *list, unsigned lane,
@@ -192,6 +220,11 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
       }
       c.setDefined(list[e]);
     }
+    if (in.access & kAccessStrong)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        c.cluster.noteGlobal(c, lane, address[lane], total, total, in.access);
+    else if (check)
+      c.cluster.noteGlobal(c, 0, address[0], 32 * total, total, in.access);
     if (check && !c.cluster.globalDefined(address[0], 32 * total)) [[unlikely]]
       for (unsigned lane = 0; lane < 32; ++lane)
         passLoaded<M, R>(c, in, list, lane, c.cluster.globalUndefined(address[lane], total));
@@ -200,7 +233,7 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
   M values[8][32];
   uint64_t undefined[32] = {};
   uint64_t anyUndefined = 0;
-  Runs runs{c, false};
+  Runs runs{c, in.access};
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     Place at;
@@ -212,12 +245,7 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
     else
       c.cluster.readGlobal(at.address, piece, total);
     if (check) {
-      if (at.cta) {
-        if (in.sub & kOrdered)
-          c.cluster.atomicOrder(c, *at.cta, lane, static_cast<uint32_t>(at.address), total, false);
-        else
-          runs.add(at.cta, static_cast<uint32_t>(at.address), total, lane);
-      }
+      note(c, in, runs, at, lane, total);
       if (at.bits)
         undefined[lane] = at.bits->undefinedMask(at.address, total);
       else if (!at.bytes)
@@ -295,6 +323,11 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
       unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
       checkStored<M>(c, in, list, lane, storedUndefined<M>(c, in, list, lane));
     }
+    if (in.access & kAccessStrong)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        c.cluster.noteGlobal(c, lane, address[lane], total, total, in.access);
+    else if (check)
+      c.cluster.noteGlobal(c, 0, address[0], 32 * total, total, in.access);
     c.cluster.writeGlobal(address[0], run, 32 * total);
     ++c.cluster.progress;
     return next;
@@ -304,7 +337,7 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
     uint64_t address, bytes;
   };
   std::vector<Undefined> partly;
-  Runs runs{c, true};
+  Runs runs{c, in.access};
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     Place at;
@@ -314,12 +347,7 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
     for (unsigned e = 0; e < in.count; ++e)
       piece[e] = static_cast<M>(c.src<R>(list[e])[lane]);
     if (check) {
-      if (at.cta) {
-        if (in.sub & kOrdered)
-          c.cluster.atomicOrder(c, *at.cta, lane, static_cast<uint32_t>(at.address), total, true);
-        else
-          runs.add(at.cta, static_cast<uint32_t>(at.address), total, lane);
-      }
+      note(c, in, runs, at, lane, total);
       const uint64_t undefined =
           undefinedLanes >> lane & 1 ? storedUndefined<M>(c, in, list, lane) : 0;
       if (at.bits)
@@ -427,6 +455,7 @@ void buildLoad(Decoder &d, int) {
   if (d.bytes() == 16)
     return d.fail("128-bit accesses (.b128) are not modelled");
   d.out.sub = 0x80;
+  d.out.access = accessFlags(d, false, false);
   orderingOf(d);
   dataOperands(d, d.operand(0), true);
   if (d.failed())
@@ -439,6 +468,7 @@ void buildStore(Decoder &d, int) {
   d.address(d.operand(0), d.spaceModifier());
   if (d.bytes() == 16)
     return d.fail("128-bit accesses (.b128) are not modelled");
+  d.out.access = accessFlags(d, true, false);
   orderingOf(d);
   dataOperands(d, d.operand(1), false);
   if (d.failed())

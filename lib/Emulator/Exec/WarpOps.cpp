@@ -263,7 +263,11 @@ void buildActivemask(Decoder &d, int) {
   d.out.exec = activemask;
 }
 Step warpSync(Context &c, const Instr &in) {
-  return c.cluster.gatherLanes(c, firstLane(c, in.s[0])) ? Step::Next : Step::Block;
+  const uint32_t members = firstLane(c, in.s[0]);
+  if (!c.cluster.gatherLanes(c, members))
+    return Step::Block;
+  c.cluster.warpSync(c.warp, members);
+  return Step::Next;
 }
 void buildWarpSync(Decoder &d, int) {
   if (!d.expectOperands(1))

@@ -53,6 +53,9 @@ bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint3
     if (!checkRow(cluster, *this, row.global, row.bytes, false))
       return false;
     const uint8_t *source = nullptr;
+    // A multicast reads once, for its first target.
+    if (&target == targets[0])
+      cluster.noteGlobalAsync(who, globalSnapshot(), row.global, row.bytes, false);
     if (row.bytes) {
       if (cluster.overlay.empty()) {
         source = cluster.launch.memory->host(row.global);
@@ -85,6 +88,8 @@ bool CopyToShared::moveBytes(Cluster &cluster, Cta &target, uint32_t first, uint
   } else {
     if (!checkRow(cluster, *this, source + begin, end - begin, false))
       return false;
+    if (&target == targets[0])
+      cluster.noteGlobalAsync(who, globalSnapshot(), source + begin, end - begin, false);
     cluster.readGlobal(source + begin, to, end - begin);
   }
   if (cluster.checking())
@@ -147,9 +152,12 @@ void CopyToGlobal::readSource(Cluster &cluster) {
 }
 
 void CopyToGlobal::writeDestination(Cluster &cluster) {
+  const Accessor who = accessor(warp->bulkWrites, sequence, AccessKind::TmaStore);
   if (!box) {
-    if (checkRow(cluster, *this, destination, bytes, true))
+    if (checkRow(cluster, *this, destination, bytes, true)) {
+      cluster.noteGlobalAsync(who, globalSnapshot(), destination, bytes, true);
       cluster.writeGlobal(destination, staging.data(), bytes);
+    }
     return;
   }
   uint32_t width = static_cast<uint32_t>(box->bytes() / box->rowCount());
@@ -159,6 +167,7 @@ void CopyToGlobal::writeDestination(Cluster &cluster) {
       continue;
     if (!checkRow(cluster, *this, row.global, row.bytes, true))
       return;
+    cluster.noteGlobalAsync(who, globalSnapshot(), row.global, row.bytes, true);
     cluster.writeGlobal(row.global, staging.data() + uint64_t(r) * width, row.bytes);
   }
 }

@@ -28,6 +28,16 @@ struct AsyncOp {
   uint32_t pc = 0;
   uint32_t lane = 0;
   Order order; ///< what happened before the issue
+  /// The same for the log of global accesses, made when it is first needed.
+  std::shared_ptr<const Snapshot> snapshot;
+  const std::shared_ptr<const Snapshot> &globalSnapshot() {
+    if (!snapshot) {
+      auto fresh = std::make_shared<Snapshot>();
+      fresh->order = order;
+      snapshot = std::move(fresh);
+    }
+    return snapshot;
+  }
 
   Site site(const Cluster &cluster, std::string action) const {
     return cluster.site(std::move(action), pc, cta->rank, static_cast<int>(warp->index),
@@ -42,6 +52,8 @@ struct AsyncOp {
     who.pc = pc;
     who.warp = static_cast<int>(warp->index);
     who.lane = static_cast<int>(lane);
+    who.cluster = static_cast<uint32_t>(cta->cluster->linearId());
+    who.rank = cta->rank;
     return who;
   }
 };

@@ -46,6 +46,7 @@ Step Cluster::namedBarrier(Context &c, uint32_t id, uint32_t threads, bool wait,
   }
   barrier.pc = c.pc;
   barrier.warp = static_cast<int16_t>(c.warp.index);
+  acquireObserved(c.warp);
   barrier.order.join(c.warp.order);
   tick(c.warp);
   // The lanes of a warp that is together count whole, partial last warps included. Without
@@ -125,7 +126,7 @@ void Cluster::barrierComplete(Cta &cta, uint32_t id) {
     if (!f)
       continue;
     giveVotes(done, warp, kernel.code[f->pc], waiter.lanes);
-    warp.order.join(done.order);
+    acquire(warp, done.order);
     f->wait = Wait::Ready;
     ++f->pc;
     // Where the barrier is the last instruction before a meeting, the fragment's next turn finds it
@@ -162,6 +163,7 @@ Step Cluster::clusterArrive(Context &c, bool release) {
   }
   c.warp.clusterArrived |= c.mask;
   c.warp.clusterOwed |= c.mask;
+  acquireObserved(c.warp);
   if (release)
     clusterOrder.join(c.warp.order);
   tick(c.warp);
@@ -203,7 +205,7 @@ Step Cluster::clusterWait(Context &c) {
            "lanes " + laneText(never) + " wait at the cluster barrier without having arrived",
            {here(c, "waits")}, "barrier.cluster.arrive must come before barrier.cluster.wait");
   c.warp.clusterOwed &= ~c.mask;
-  c.warp.order.join(clusterReleased);
+  acquire(c.warp, clusterReleased);
   return Step::Next;
 }
 
@@ -245,7 +247,7 @@ void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_
     report("mbarrier-reinit", "an mbarrier is initialised again while a phase is under way",
            {here(c, "initialises", static_cast<int>(lane)),
             site("initialised before", b.initPc, target.rank, b.initWarp, -1)});
-  AgentId agent = b.address ? b.agent : newAgent(target);
+  AgentId agent = b.address ? b.agent : newAgent();
   uint32_t phase =
       b.address ? b.phase + 2 - (b.phase & 1) : 0; // clocks never run back; the parity is 0
   b = Mbarrier();

@@ -41,21 +41,21 @@ Site Cluster::site(std::string action, uint32_t pc, uint32_t rank, int warp, int
     s.ptxText = info.text;
     s.source = kernel.module->source(info.location);
   }
-  s.cta = ctaId(rank);
+  s.cta = ctaId(linear, rank);
   s.warp = warp;
   s.lane = lane;
   return s;
 }
 
 void Cluster::report(const char *kind, std::string message, std::vector<Site> sites,
-                     std::string hint) {
+                     std::string hint, uint64_t count) {
   std::string key = kind;
   for (size_t i = 0; i < sites.size() && i < 2; ++i)
     key += ":" + std::to_string(sites[i].ptxLine);
   auto [entry, fresh] = findingIndex.try_emplace(std::move(key), findings.size());
   if (!fresh) {
     if (entry->second < findings.size())
-      ++findings[entry->second].count;
+      findings[entry->second].count += count;
     return;
   }
   hash(uint64_t(0xf1) << 56 ^ sites.size());
@@ -68,6 +68,7 @@ void Cluster::report(const char *kind, std::string message, std::vector<Site> si
   f.message = std::move(message);
   f.sites = std::move(sites);
   f.hint = std::move(hint);
+  f.count = count;
   findings.push_back(std::move(f));
 }
 
@@ -138,26 +139,31 @@ Cta *Cluster::sharedTarget(const Context &c, uint32_t lane, uint64_t address, ui
 
 // The shadow.
 
-namespace {
-Accessor accessorOf(const Context &c, uint32_t lane) {
-  Accessor who;
-  who.agent = c.warp.agent;
-  who.clock = c.warp.clock();
-  who.order = &c.warp.order;
-  who.pc = c.pc;
-  who.warp = static_cast<int>(c.warp.index);
-  who.lane = static_cast<int>(lane);
+Accessor Cluster::sharedAccessor(const Context &c, uint32_t lane, uint32_t bytes,
+                                 uint32_t laneBytes) const {
+  Accessor who = accessorOf(c, lane, bytes > laneBytes ? laneBytes : 0);
+  if (!laneBytes)
+    who.lane = -1;
   return who;
 }
-} // namespace
-
 void Cluster::sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
-                         uint32_t bytes) {
-  asyncRead(target, offset, bytes, accessorOf(c, lane));
+                         uint32_t bytes, uint32_t laneBytes) {
+  asyncRead(target, offset, bytes, sharedAccessor(c, lane, bytes, laneBytes));
 }
 void Cluster::sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
-                          uint32_t bytes) {
-  asyncWrite(target, offset, bytes, accessorOf(c, lane));
+                          uint32_t bytes, uint32_t laneBytes) {
+  asyncWrite(target, offset, bytes, sharedAccessor(c, lane, bytes, laneBytes));
+}
+void Cluster::sharedStrong(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
+                           uint32_t bytes, uint16_t flags) {
+  if (!checking())
+    return;
+  Accessor who = accessorOf(c, lane, 0, flags);
+  if (flags & kAccessWrite)
+    asyncWrite(target, offset, bytes, who);
+  else
+    asyncRead(target, offset, bytes, who);
+  orderStrong(c, sharedPoints, uint64_t(target.rank) << 32 | offset, flags);
 }
 void Cluster::readUndefinedShared(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
                                   uint32_t bytes) {
@@ -165,36 +171,33 @@ void Cluster::readUndefinedShared(const Context &c, Cta &target, uint32_t lane, 
   // bytes has not been waited for, whatever becomes of the value.
   for (const auto &op : async)
     if (op->writes(target, offset, bytes)) {
-      reportConflict(target, {ConflictKind::Uninitialised, offset, bytes, {}}, accessorOf(c, lane),
-                     false);
+      reportConflict(
+          target,
+          {ConflictKind::Uninitialised, offset, bytes, {}, static_cast<int>(lane), -1, false},
+          accessorOf(c, lane), false);
       return;
     }
 }
 void Cluster::asyncRead(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who) {
-  if (who.kind != AccessKind::Generic && !target.sharedDefined.all(offset, bytes))
-    reportConflict(target, {ConflictKind::Uninitialised, offset, bytes, {}}, who, false);
-  target.shadow->read(offset, bytes, who, [&](const Conflict &conflict) {
+  const GranuleRun run{offset, bytes};
+  asyncRead(target, std::span(&run, 1), who);
+}
+void Cluster::asyncRead(Cta &target, std::span<const GranuleRun> runs, const Accessor &who) {
+  if (who.kind != AccessKind::Generic)
+    for (const GranuleRun &run : runs)
+      if (!target.sharedDefined.all(run.address, run.bytes))
+        reportConflict(target,
+                       {ConflictKind::Uninitialised, run.address, run.bytes, {}, -1, -1, false},
+                       who, false);
+  target.shadow->access(runs, false, who, [&](const Conflict &conflict) {
     reportConflict(target, conflict, who, false);
   });
 }
 void Cluster::asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who) {
   target.sharedDefined.set(offset, bytes);
-  target.shadow->write(offset, bytes, who, [&](const Conflict &conflict) {
+  target.shadow->access(offset, bytes, true, who, [&](const Conflict &conflict) {
     reportConflict(target, conflict, who, true);
   });
-}
-void Cluster::atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
-                          bool writes) {
-  if (!checking())
-    return;
-  Order &order = target.atomics[offset];
-  c.warp.order.join(order);
-  if (writes)
-    sharedWrite(c, target, lane, offset, bytes);
-  else
-    sharedRead(c, target, lane, offset, bytes);
-  tick(c.warp);
-  order.join(c.warp.order);
 }
 
 void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Accessor &who,
@@ -203,7 +206,7 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
   bool uninitialised = conflict.kind == ConflictKind::Uninitialised;
   // A misplaced wait shows at every granule: count those after the first without building texts.
   uint64_t key = uint64_t(conflict.kind) << 60 ^ uint64_t(who.kind) << 56 ^ uint64_t(who.pc) << 28 ^
-                 (uninitialised ? 0xfffffff : other.pc);
+                 (uninitialised ? 0xfffffff : static_cast<uint32_t>(other.pc));
   auto [entry, fresh] = conflictIndex.try_emplace(key, ~size_t(0));
   if (!fresh) {
     if (entry->second < findings.size())
@@ -216,13 +219,13 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     s.bytes = conflict.bytes;
     return s;
   };
-  auto rankOf = [&](AgentId agent) -> uint32_t { return agentRank[agent]; };
-  std::vector<Site> sites{withBytes(
-      site(accessName(who.kind, isWrite), who.pc, rankOf(who.agent), who.warp, who.lane))};
+  std::vector<Site> sites{
+      withBytes(site(accessName(who.kind, isWrite), who.pc, who.rank, who.warp, conflict.lane))};
   const bool otherWrote = conflict.kind != ConflictKind::WriteAfterRead;
   if (!uninitialised)
     sites.push_back(withBytes(site(accessName(other.kind(), otherWrote), other.pc,
-                                   rankOf(other.agent), other.warp(), other.lane())));
+                                   static_cast<uint32_t>(other.rank), static_cast<int>(other.warp),
+                                   conflict.otherLane)));
   const char *kind = "shared-race";
   std::string message, hint;
   std::string where = "shared memory of CTA " + ctaText(target.id) + " at " + hex(conflict.address);
@@ -230,7 +233,7 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
   case ConflictKind::Uninitialised: {
     const AsyncOp *pendingCopy = nullptr;
     for (const auto &op : async)
-      if (op->writes(target, conflict.address, conflict.bytes))
+      if (op->writes(target, static_cast<uint32_t>(conflict.address), conflict.bytes))
         pendingCopy = op.get();
     if (pendingCopy) {
       kind = "async-race";

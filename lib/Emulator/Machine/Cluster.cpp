@@ -49,28 +49,31 @@ void Cluster::retire() {
   ctas.clear();
 }
 
-Dim3 Cluster::ctaId(uint32_t rank) const {
+Dim3 Cluster::ctaId(uint64_t cluster, uint32_t rank) const {
   const Dim3 &shape = launch.cluster;
   uint64_t clustersX = launch.grid.x / shape.x, clustersY = launch.grid.y / shape.y;
   Dim3 id;
-  id.x = static_cast<uint32_t>(linear % clustersX) * shape.x + rank % shape.x;
-  id.y = static_cast<uint32_t>(linear / clustersX % clustersY) * shape.y + rank / shape.x % shape.y;
-  id.z = static_cast<uint32_t>(linear / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
+  id.x = static_cast<uint32_t>(cluster % clustersX) * shape.x + rank % shape.x;
+  id.y =
+      static_cast<uint32_t>(cluster / clustersX % clustersY) * shape.y + rank / shape.x % shape.y;
+  id.z =
+      static_cast<uint32_t>(cluster / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
   return id;
 }
 
 void Cluster::startCta(Cta &cta, uint32_t rank) {
   cta.cluster = this;
   cta.rank = rank;
-  cta.id = ctaId(rank);
+  cta.id = ctaId(linear, rank);
   // Undefined contents: a pattern that is no small number in any format.
   cta.shared.assign(launch.sharedBytes, 0xcb);
   if (checking()) {
-    cta.shadow = std::make_unique<Shadow>(launch.sharedBytes);
+    if (!cta.shadow)
+      cta.shadow = std::make_unique<Shadow>();
+    cta.shadow->reset(launch.sharedBytes);
     cta.sharedDefined.reset(launch.sharedBytes + 64);
   }
   cta.mbarriers.clear();
-  cta.atomics.clear();
   for (; cta.usedBarriers; cta.usedBarriers &= cta.usedBarriers - 1)
     cta.barriers[__builtin_ctz(cta.usedBarriers)] = NamedBarrier();
   cta.registerPool = 0;
@@ -78,7 +81,7 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
   cta.wgmmaQueues.resize((launch.warpsPerCta + 3) / 4);
   for (WgmmaQueue &queue : cta.wgmmaQueues) {
     queue = WgmmaQueue();
-    queue.agent = newAgent(cta);
+    queue.agent = newAgent();
   }
   ++liveCtas;
   cta.warps.resize(launch.warpsPerCta);
@@ -109,8 +112,9 @@ void Cluster::startWarp(Cta &cta, Warp &warp, uint32_t index) {
     warp.localDefined.reset(warp.local.size() + 64);
   }
   warp.registerCount = launch.launchRegisters;
-  warp.agent = newAgent(cta);
-  warp.bulkAgent = newAgent(cta);
+  warp.agent = newAgent();
+  warp.bulkAgent = newAgent();
+  warp.bulkWrites = newAgent();
   warp.order.seen.raise(warp.agent, 1);
   warp.tracked.assign(kernel.tracked.size(), Warp::Pending());
   warp.accumulators.resize(kernel.accumulatorSets.size());
@@ -750,14 +754,20 @@ void Cluster::wakeBulk(Warp &warp) {
 }
 
 void Cluster::settleBulk(Warp &warp) {
+  std::vector<BulkRecord> &records = warp.bulkRecords;
+  size_t &reads = warp.bulkReadsSettled;
+  while (reads < records.size() && records[reads].waited)
+    ++reads;
+  if (reads)
+    warp.order.seen.raise(warp.bulkAgent, records[reads - 1].sequence);
   size_t done = 0;
-  while (done < warp.bulkRecords.size() && warp.bulkRecords[done].waited)
+  while (done < reads && records[done].done)
     ++done;
   if (!done)
     return;
-  warp.order.seen.raise(warp.bulkAgent, warp.bulkRecords[done - 1].sequence);
-  warp.bulkRecords.erase(warp.bulkRecords.begin(),
-                         warp.bulkRecords.begin() + static_cast<std::ptrdiff_t>(done));
+  warp.order.seen.raise(warp.bulkWrites, records[done - 1].sequence);
+  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(done));
+  reads -= done;
 }
 
 // The commit.

@@ -14,7 +14,9 @@
 #include "Emulator/Check/Clock.h"
 #include "Emulator/Check/DefinedBits.h"
 #include "Emulator/Check/Definedness.h"
+#include "Emulator/Check/GlobalShadow.h"
 #include "Emulator/Check/Shadow.h"
+#include "Emulator/Check/SyncPoints.h"
 #include "Emulator/Machine/EditedMaps.h"
 #include "Emulator/Machine/GlobalMemory.h"
 #include "Emulator/Program/Program.h"
@@ -89,7 +91,8 @@ struct BulkRecord {
   uint32_t sequence;
   uint32_t lane;
   std::shared_ptr<BulkGroup> group;
-  bool waited = false;
+  bool waited = false; ///< its source has been read
+  bool done = false;   ///< its destination has been written
 };
 
 struct Warp {
@@ -117,11 +120,26 @@ struct Warp {
   AgentId agent = 0, bulkAgent = 0;
   Order order;
   uint32_t clock() const { return order.seen.get(agent); }
+  /// Component of the writes of its bulk stores, known to those who waited for them in full.
+  AgentId bulkWrites = 0;
+  /// What fences of less than the device's scope have covered (Scope::Cta, Scope::Cluster).
+  Clock narrowFences[2];
+  /// What relaxed and volatile reads have observed, not yet acquired.
+  Handover observed;
+  /// The clock up to which all lanes know of each other's accesses, and pairs that know more.
+  uint32_t synced = 0;
+  std::unique_ptr<LaneClocks> lanes;
+  uint32_t syncVersion = 0;
+  /// A copy of the order for those who need it later, and the version that it was taken of.
+  std::shared_ptr<const Snapshot> snapshot;
+  uint32_t snapshotVersion = 0, snapshotRound = 0;
+  bool snapshotLogged = false;
 
   // Bulk groups, per lane.
   std::shared_ptr<BulkGroup> openGroup[32];
   std::vector<std::shared_ptr<BulkGroup>> groups[32];
   std::vector<BulkRecord> bulkRecords;
+  size_t bulkReadsSettled = 0; ///< records at the front whose waits for the source are known
   uint32_t bulkSequence = 0;
 
   // wgmma, as this warp has issued it.
@@ -237,7 +255,6 @@ struct Cta {
   NamedBarrier barriers[16];
   uint32_t usedBarriers = 0; ///< bit per barrier that somebody has arrived at
   std::vector<WgmmaQueue> wgmmaQueues;
-  std::unordered_map<uint32_t, Order> atomics;
   int64_t registerPool = 0;
   uint32_t liveWarps = 0;
 };
@@ -258,6 +275,7 @@ struct LaunchContext {
   const Kernel *kernel = nullptr;
   GlobalMemory *memory = nullptr;
   CtaPool *pool = nullptr;
+  SyncPoints *syncPoints = nullptr; ///< of global memory; used at commits only
   LaunchOptions options;
   Dim3 grid, block, cluster;
   uint32_t threadsPerCta = 0, warpsPerCta = 0, clusterSize = 1;
@@ -329,7 +347,7 @@ public:
   void commit();
   bool finished() const { return stopped || (begun && liveCtas == 0 && !asyncPending()); }
   /// Where in the grid a CTA of this cluster is; also once it has finished.
-  Dim3 ctaId(uint32_t rank) const;
+  Dim3 ctaId(uint64_t cluster, uint32_t rank) const;
 
   // For the instructions.
   const LaunchContext &launch;
@@ -394,25 +412,47 @@ public:
   /// The CTA and offset that a shared::cluster address means; nullptr (reported) if there is none.
   Cta *sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
                     uint32_t &offset, const char *what);
-  void sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
-  void sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes);
-  /// An atomic, or a volatile, relaxed, acquire or release access to shared memory: ordered with
-  /// the others on the same address.
-  void atomicOrder(Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
-                   bool writes = true);
+  /// A weak access to one run of shared memory, by lanes from `lane` on that access `laneBytes`
+  /// each (32: all access
+  /// all bytes; laneBytes 0: the warp as a whole).
+  void sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
+                  uint32_t laneBytes = 0);
+  void sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
+                   uint32_t laneBytes = 0);
+  /// A strong access to shared memory by one lane, with AccessFlags.
+  void sharedStrong(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
+                    uint16_t flags);
   /// An ordinary read of shared memory that nobody has written: a copy in flight may be about to.
   void readUndefinedShared(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
                            uint32_t bytes);
   /// For asynchronous agents.
   void asyncRead(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);
   void asyncWrite(Cta &target, uint32_t offset, uint32_t bytes, const Accessor &who);
+  void asyncRead(Cta &target, std::span<const GranuleRun> runs, const Accessor &who);
+  /// An access to one run of global memory, by lanes from `lane` on that access `laneBytes` each
+  /// (bytes == laneBytes: one lane; lane 32: several lanes access the same bytes). Strong accesses
+  /// one lane at a time, at the commit; they take effect on the order of threads too.
+  void noteGlobal(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
+                  uint32_t laneBytes, uint16_t flags);
+  void noteGlobalAsync(const Accessor &who, const std::shared_ptr<const Snapshot> &snapshot,
+                       uint64_t address, uint32_t bytes, bool write);
+  AccessLog log;
 
   // Order.
   void tick(Warp &warp) { warp.order.seen.raise(warp.agent, warp.clock() + 1); }
-  AgentId newAgent(const Cta &cta) {
-    agentRank.push_back(static_cast<uint16_t>(cta.rank));
-    return static_cast<AgentId>(agentRank.size() - 1);
-  }
+  AgentId newAgent() { return agents++; }
+
+  /// The warp has waited for what others did before.
+  void acquire(Warp &warp, const Order &order);
+  void acquire(Warp &warp, const Handover &observed);
+  /// A fence or barrier completes the relaxed reads before it.
+  void acquireObserved(Warp &warp);
+  void fence(Warp &warp, Scope scope);
+  /// These lanes know of each other's accesses from now on.
+  void warpSync(Warp &warp, uint32_t lanes);
+  const std::shared_ptr<const Snapshot> &snapshotOf(Warp &warp);
+  Accessor accessorOf(const Context &c, uint32_t lane, uint32_t laneBytes = 0,
+                      uint16_t flags = 0) const;
 
   // Barriers.
   void mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_t offset, uint32_t count);
@@ -455,10 +495,11 @@ public:
     return site(std::move(action), c.pc, c.cta.rank, static_cast<int>(c.warp.index), lane);
   }
   /// Adds a finding, or counts it if the same kind was reported at the same places.
-  void report(const char *kind, std::string message, std::vector<Site> sites,
-              std::string hint = {});
+  void report(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {},
+              uint64_t count = 1);
   void fault(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {});
   void reportConflict(Cta &target, const Conflict &conflict, const Accessor &who, bool isWrite);
+  void reportGlobalConflict(const GlobalShadow::Found &found);
 
   /// Undefined operands of the instruction at hand: reports those that matter, and passes the rest
   /// on to the results. Called before it executes.
@@ -473,6 +514,10 @@ public:
 
 private:
   bool findGlobal(uint64_t address, uint64_t bytes);
+  void orderStrong(const Context &c, SyncPoints &points, uint64_t location, uint16_t flags);
+  Accessor sharedAccessor(const Context &c, uint32_t lane, uint32_t bytes,
+                          uint32_t laneBytes) const;
+  void syncLanes(Warp &warp, uint32_t clock);
   bool asyncPending() const;
   Warp *pickWarp(bool &polling);
   Fragment *findFragment(Warp &warp, uint32_t id);
@@ -511,8 +556,7 @@ private:
   uint64_t linear;
   bool begun = false;
   uint32_t liveCtas = 0;
-  /// The CTA that an agent belongs to.
-  std::vector<uint16_t> agentRank;
+  AgentId agents = 0;
   /// What the descriptors of wgmma operands read; one entry a descriptor and shape.
   struct OperandKey {
     uint64_t bits;
@@ -544,6 +588,7 @@ private:
   // Cluster barrier.
   void clusterMaybeComplete();
   Order clusterOrder, clusterReleased;
+  SyncPoints sharedPoints;
   uint32_t starved = 0;
 };
 

@@ -193,8 +193,9 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       who.kind = AccessKind::Wgmma;
       who.pc = op->pc;
       who.warp = static_cast<int>(group * 4);
-      for (const GranuleRun &run : plan.runs)
-        asyncRead(cta, run.address, run.bytes, who);
+      who.cluster = static_cast<uint32_t>(linear);
+      who.rank = cta.rank;
+      asyncRead(cta, plan.runs, who);
     }
     gatherBlocks(plan, shape, isB, cta.shared.data(), blocks);
     return true;

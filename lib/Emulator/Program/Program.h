@@ -82,6 +82,7 @@ struct Instr {
   uint8_t width = 0;  ///< register width in bytes where it may differ from `bytes`
   uint8_t width2 = 0; ///< the same for a second operand
   bool sign = false;
+  uint16_t access = 0; ///< of memory accesses: AccessFlags
   uint32_t target = 0;
   /// First entry in Kernel::lists that belongs to this instruction.
   uint32_t list = 0;

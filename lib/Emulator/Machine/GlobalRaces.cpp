@@ -1,0 +1,75 @@
+// Says what is wrong between two accesses to global memory.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emulator/Machine/Machine.h"
+#include "Emulator/Text.h"
+
+namespace girih::emu {
+
+void Cluster::reportGlobalConflict(const GlobalShadow::Found &found) {
+  const Conflict &conflict = found.conflict;
+  const Epoch &other = conflict.other, &mine = found.epoch;
+  auto sideOf = [&](const Epoch &e, bool wrote, int lane) {
+    std::string action = e.atomic ? "atomically updated" : accessName(e.kind(), wrote);
+    Site s =
+        site(std::move(action), static_cast<uint32_t>(e.pc), 0, static_cast<int>(e.warp), lane);
+    s.cta = ctaId(e.cluster, static_cast<uint32_t>(e.rank));
+    s.space = "global";
+    s.address = conflict.address;
+    s.bytes = conflict.bytes;
+    return s;
+  };
+  const bool otherWrote = conflict.kind != ConflictKind::WriteAfterRead;
+  std::vector<Site> sites{sideOf(mine, found.write, conflict.lane),
+                          sideOf(other, otherWrote, conflict.otherLane)};
+  const std::string where = "global memory at " + hex(conflict.address);
+  if (conflict.kind == ConflictKind::MissingProxyFence) {
+    report("missing-proxy-fence",
+           where + " was written by ordinary stores and is read by an asynchronous copy without "
+                   "fence.proxy.async between them",
+           std::move(sites),
+           "every writer executes fence.proxy.async after its stores and before it signals the "
+           "thread that issues the copy",
+           found.count);
+    return;
+  }
+  const bool sameWarp = mine.cluster == other.cluster && mine.agent == other.agent;
+  const bool sameCta = mine.cluster == other.cluster && mine.rank == other.rank;
+  std::string message =
+      where + (conflict.kind == ConflictKind::WriteAfterWrite
+                   ? " is written twice and nothing orders the writes"
+               : conflict.kind == ConflictKind::ReadAfterWrite
+                   ? " is read while nothing orders the read after the write"
+                   : " is overwritten while nothing orders the write after a read");
+  std::string hint;
+  if (conflict.scope) {
+    message += ": both are strong, but the scope of one leaves the other thread out";
+    hint = sameCta ? "widen the scope"
+                   : "threads of different CTAs need scope .gpu (or .cluster "
+                     "within a cluster)";
+  } else if (other.kind() == AccessKind::TmaStore && otherWrote) {
+    message += ": the bulk store is not known to be complete";
+    hint =
+        "wait for its completion (cp.async.bulk.wait_group without .read) before others are told";
+  } else if (sameWarp) {
+    message +=
+        ": the lanes of a warp are threads of their own, and no bar.warp.sync or barrier lies "
+        "between";
+    hint = "put __syncwarp() (bar.warp.sync) between the two";
+  } else if (sameCta) {
+    message += ": no barrier, and no release and acquire at scope .cta or wider, between";
+    hint = "put a barrier between the two";
+  } else {
+    message += ": no release and acquire at scope ." +
+               std::string(mine.cluster == other.cluster ? "cluster" : "gpu") + " or wider between";
+    hint =
+        "the first side needs a fence (__threadfence) or a release before its signal, the second "
+        "an acquire or a fence after it has seen the signal";
+  }
+  if (!conflict.scope && (mine.strong || other.strong) && !sameWarp)
+    hint += "; an atomic or volatile access does not order an ordinary one";
+  report("global-race", std::move(message), std::move(sites), std::move(hint), found.count);
+}
+
+} // namespace girih::emu
