@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <iterator>
 #include <thread>
 
 namespace girih::cuda {
@@ -16,52 +15,16 @@ bool parseNumber(std::string_view text, uint64_t low, uint64_t high, uint64_t &v
   return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
 }
 
-template <typename Value> struct Choice {
-  std::string_view name;
-  Value value;
-};
-constexpr Choice<emu::Adversary> kAdversaries[] = {
-    {"none", emu::Adversary::None},
-    {"async-late", emu::Adversary::AsyncLate},
-    {"async-early", emu::Adversary::AsyncEarly},
-    {"starve-one", emu::Adversary::StarveOne},
-    {"producers-first", emu::Adversary::ProducersFirst},
-    {"consumers-first", emu::Adversary::ConsumersFirst}};
-constexpr Choice<emu::Numerics> kNumerics[] = {{"exact", emu::Numerics::Exact},
-                                               {"hopper", emu::Numerics::Hopper}};
-
-template <typename Value, size_t N>
-std::string choose(const Choice<Value> (&choices)[N], std::string_view name, Value &value) {
-  std::string expected;
-  for (const Choice<Value> &choice : choices) {
-    if (choice.name == name) {
-      value = choice.value;
-      return {};
-    }
-    expected += (expected.empty() ? "" : ", ") + std::string(choice.name);
-  }
-  return "expected one of " + expected;
-}
-
 constexpr uint32_t kMaxThreads = 1024;
 
 } // namespace
 
 std::string Options::set(std::string_view name, std::string_view value) {
   uint64_t number = 0;
-  if (name == "seed")
-    return parseNumber(value, 0, UINT64_MAX, launch.seed) ? ""
-                                                          : "expected a number from 0 to 2^64 - 1";
   if (name == "threads") {
     if (!parseNumber(value, 0, kMaxThreads, number))
       return "expected a number of host threads from 1 to 1024, or 0 for all";
     threads = static_cast<unsigned>(number);
-    return {};
-  }
-  if (name == "checks") {
-    if (!parseNumber(value, 0, 1, number))
-      return "expected 0 or 1";
-    launch.checks = number != 0;
     return {};
   }
   if (name == "sms") {
@@ -71,11 +34,11 @@ std::string Options::set(std::string_view name, std::string_view value) {
     multiprocessors = static_cast<uint32_t>(number);
     return {};
   }
-  if (name == "adversary")
-    return choose(kAdversaries, value, launch.adversary);
-  if (name == "numerics")
-    return choose(kNumerics, value, launch.numerics);
-  return "expected one of the options seed, threads, checks, sms, adversary, numerics";
+  std::string problem = emu::setLaunchOption(launch, name, value);
+  if (constexpr std::string_view unknown = "expected one of the options ";
+      problem.starts_with(unknown))
+    problem.insert(unknown.size(), "threads, sms, ");
+  return problem;
 }
 
 std::string Options::readEnvironment() {

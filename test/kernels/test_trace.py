@@ -41,7 +41,7 @@ def launch(tmp_path_factory):
                     "map": {
                         "array": "abc"[step["array"]],
                         "type": step["dtype"],
-                        "box": step["box"][::-1],  # innermost first
+                        "box": step["box"],
                         "swizzle": step["swizzle"],
                     }
                 }

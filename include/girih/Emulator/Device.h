@@ -119,6 +119,20 @@ struct LaunchOptions {
   const std::atomic<bool> *cancel = nullptr;
 };
 
+/// An adversary as people write it, with a line that explains it.
+struct AdversaryName {
+  Adversary value;
+  const char *name;
+  const char *summary;
+};
+/// All adversaries, None ("none") first.
+const std::vector<AdversaryName> &adversaryNames();
+
+/// Sets seed, adversary, numerics or checks from text, as environment variables and command lines
+/// give them. Returns an empty string, or what was expected; "expected one of the options" and
+/// their names for an option that does not exist.
+std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::string_view value);
+
 struct LaunchConfig {
   Dim3 grid, block;
   /// Overrides the kernel's own cluster shape when given; {1,1,1} is no cluster.

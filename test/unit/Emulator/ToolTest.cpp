@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "../../../tools/girih-emu/Options.h"
 #include "../../../tools/girih-emu/Spec.h"
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@
 
 using namespace girih::emu;
 using namespace girih::emu::tool;
+namespace tool = girih::emu::tool;
 using testing::HasSubstr;
 
 namespace {
@@ -69,9 +71,92 @@ TEST_F(Tool, MistakesInTheSpecAreNamed) {
   EXPECT_THAT(problem("{"), HasSubstr("spec.json"));
   EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"args":[{"pointer":"a"}]})"),
               HasSubstr("no array is named \"a\""));
-  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"args":[{"i16":1}]})"),
-              HasSubstr("\"i16\" is no kind of argument"));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"args":[{"i128":1}]})"),
+              HasSubstr("\"i128\" is no kind of argument"));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"args":[{"i8":200}]})"),
+              HasSubstr("{\"i8\": 200} does not fit"));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"args":[{"u32":-1}]})"),
+              HasSubstr("{\"u32\": -1} does not fit"));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"args":[{"i32":0.5}]})"),
+              HasSubstr("{\"i32\": 0.5} is no integer"));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"args":[{"bytes":"0g"}]})"),
+              HasSubstr("pairs of hexadecimal digits"));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"arg":[]})"),
+              HasSubstr("\"arg\" is no key of the spec"));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"arrays":{"a":{"dtype":"f4","shape":[1]}}})"),
+              HasSubstr("NumPy writes them as \"<f4\""));
+  EXPECT_THAT(problem(R"({"grid":[1],"block":[32],"arrays":{"a":{"dtype":"<f4","shape":[8]}},
+                          "args":[{"map":{"array":"a","type":"f32","box":[8],"swizzle":48}}]})"),
+              HasSubstr("swizzle 48 does not exist"));
   EXPECT_EQ(problem(R"({"grid":[1],"block":[32],"args":[{"i32":-1},{"f32":0.5}]})"), "");
+}
+
+tool::Options parsed(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"k.ptx", "--args", "s.json"});
+  return tool::parseOptions(arguments);
+}
+std::string mistake(const std::vector<std::string> &arguments) {
+  try {
+    tool::parseOptions(arguments);
+  } catch (const std::runtime_error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ToolOptions, MistakesSayWhatIsExpected) {
+  EXPECT_THAT(mistake({}), HasSubstr("which PTX file?"));
+  EXPECT_THAT(mistake({"k.ptx"}), HasSubstr("--args is missing"));
+  EXPECT_THAT(mistake({"k.ptx", "--sed", "1"}), HasSubstr("there is no option '--sed'"));
+  EXPECT_THAT(mistake({"k.ptx", "--seed"}), HasSubstr("--seed needs S"));
+  EXPECT_THAT(mistake({"k.ptx", "--seed", "-1"}), HasSubstr("expected a number from 0 to 2^64"));
+  EXPECT_THAT(mistake({"k.ptx", "--seeds", "0"}), HasSubstr("expected a number from 1"));
+  EXPECT_THAT(mistake({"k.ptx", "--adversary", "nobody"}),
+              HasSubstr("expected one of none, async-late"));
+  EXPECT_THAT(
+      mistake({"k.ptx", "--args", "s.json", "--seed", "18446744073709551615", "--seeds", "2"}),
+      HasSubstr("pass 2^64"));
+}
+
+TEST(ToolOptions, AllAdversariesAndTheReplay) {
+  tool::Options options = parsed({"--adversary", "all", "--no-checks", "--numerics", "exact"});
+  ASSERT_EQ(options.adversaries.size(), adversaryNames().size());
+  EXPECT_FALSE(options.launch.checks);
+  options.ptx = "it's.ptx";
+  EXPECT_EQ(tool::replayCommand(options, "k$1", 7, Adversary::AsyncLate),
+            "girih-emu 'it'\\''s.ptx' --entry 'k$1' --args s.json --seed 7 --adversary async-late "
+            "--no-checks --numerics exact");
+  EXPECT_EQ(parsed({}).adversaries, std::vector{Adversary::None});
+}
+
+TEST(ToolOptions, HelpNamesEveryOption) {
+  std::string help = tool::helpText();
+  for (const char *name : {"--entry", "--args", "--seeds", "--adversary", "--json"})
+    EXPECT_THAT(help, HasSubstr(name));
+  for (const AdversaryName &entry : adversaryNames())
+    EXPECT_THAT(help, HasSubstr(entry.name));
+}
+
+TEST_F(Tool, VariablesAndUndefinedArrays) {
+  Array x{"<i4", {2}, {}};
+  x.data = {5, 0, 0, 0, 7, 0, 0, 0};
+  writeNpy(path("x.npy"), x);
+  write("spec.json",
+        R"({"grid":[1],"block":[1],"arrays":{"t":{"file":"x.npy","variable":"table"},
+            "y":{"dtype":"<i4","shape":[1],"undefined":true,"out":"y.npy"}},
+            "args":[{"pointer":"y"},{"bytes":"0b00"},{"pointer":null}]})");
+  Spec spec(path("spec.json"));
+  Device device;
+  auto module = device.loadModule(
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.const .align 4 .b8 table[8];\n"
+      ".visible .entry k(.param .u64 p, .param .u16 n, .param .u64 z)\n"
+      "{ .reg .b32 %r<4>; .reg .b16 %h; .reg .b64 %rd<4>; ld.param.u64 %rd0, [p]; "
+      "ld.param.u16 %h, [n]; cvt.u32.u16 %r1, %h; ld.const.u32 %r0, [table+4]; "
+      "add.u32 %r0, %r0, %r1; st.global.u32 [%rd0], %r0; }");
+  const Function &kernel = module->kernel("k");
+  EXPECT_TRUE(device.launch(kernel, spec.prepare(device, *module, kernel.attributes())).clean());
+  spec.finish(device);
+  EXPECT_EQ(readNpy(path("y.npy")).data[0], 7 + 11);
 }
 
 TEST_F(Tool, RunsAKernelOnArrays) {
@@ -92,7 +177,7 @@ TEST_F(Tool, RunsAKernelOnArrays) {
                                   " mad.wide.u32 %rd1, %r1, 4, %rd0; ld.global.u32 %r2, [%rd1]; "
                                   "add.u32 %r2, %r2, %r0; st.global.u32 [%rd1], %r2; }");
   const Function &kernel = module->kernel("k");
-  EXPECT_TRUE(device.launch(kernel, spec.prepare(device, kernel.attributes())).clean());
+  EXPECT_TRUE(device.launch(kernel, spec.prepare(device, *module, kernel.attributes())).clean());
   spec.finish(device);
   Array y = readNpy(path("y.npy"));
   uint32_t last = 0;

@@ -1,0 +1,67 @@
+// Options of a launch as text: one table for the driver library, girih-emu and Python.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "girih/Emulator/Device.h"
+
+#include <charconv>
+
+namespace girih::emu {
+
+namespace {
+
+template <typename Names, typename Value>
+std::string choose(const Names &names, std::string_view text, Value &value) {
+  std::string expected;
+  for (const auto &entry : names) {
+    if (std::string_view(entry.name) == text) {
+      value = entry.value;
+      return {};
+    }
+    expected += (expected.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return "expected one of " + expected;
+}
+
+struct NumericsName {
+  Numerics value;
+  const char *name;
+};
+constexpr NumericsName numericsNames[] = {{Numerics::Exact, "exact"}, {Numerics::Hopper, "hopper"}};
+
+} // namespace
+
+const std::vector<AdversaryName> &adversaryNames() {
+  static const std::vector<AdversaryName> names = {
+      {Adversary::None, "none", "seeded random"},
+      {Adversary::AsyncLate, "async-late", "asynchronous operations as late as allowed"},
+      {Adversary::AsyncEarly, "async-early", "asynchronous operations as early as allowed"},
+      {Adversary::StarveOne, "starve-one", "one warp runs only when nothing else can"},
+      {Adversary::ProducersFirst, "producers-first", "low-numbered warps first"},
+      {Adversary::ConsumersFirst, "consumers-first", "high-numbered warps first"},
+  };
+  return names;
+}
+
+std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::string_view value) {
+  if (name == "seed") {
+    auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.seed);
+    return error == std::errc() && end == value.data() + value.size()
+               ? ""
+               : "expected a number from 0 to 2^64 - 1";
+  }
+  if (name == "adversary") {
+    return choose(adversaryNames(), value, options.adversary);
+  }
+  if (name == "numerics")
+    return choose(numericsNames, value, options.numerics);
+  if (name == "checks") {
+    if (value != "0" && value != "1")
+      return "expected 0 or 1";
+    options.checks = value == "1";
+    return {};
+  }
+  return "expected one of the options seed, adversary, numerics, checks";
+}
+
+} // namespace girih::emu
