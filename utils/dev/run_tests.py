@@ -2,7 +2,8 @@
 """Runs every test of a build and adds them up: `./dev test [PATTERN]`.
 
 Four runners one after the other, each on all cores: the checks of checks.py and binaries.py, the GoogleTest programs
-in bin/unit, lit over test/, and pytest over test/python and test/kernels. PATTERN is a regular expression, searched
+in bin/unit, lit over test/, and pytest over test/python, test/kernels and test/emulator. PATTERN is a regular
+expression, searched
 without regard to case in each test's full name (`LayoutTests:Swizzle.Inverse`, `girih :: Dialect/WG/ops.mlir`,
 `test/kernels/test_gemm.py::test_tails[128x256]`, `check: clang-format`).
 
@@ -252,7 +253,7 @@ def run_lit(run: Run) -> Tally:
 
 
 def run_pytest(run: Run) -> Tally:
-    folders = [f for f in ("test/python", "test/kernels") if (ROOT / f).is_dir()]
+    folders = [f for f in ("test/python", "test/kernels", "test/emulator") if (ROOT / f).is_dir()]
     if not folders:
         return Tally()
     report = run.reports / "pytest.xml"
