@@ -139,6 +139,7 @@ const std::vector<FindingKind> &findingKinds() {
       {"multicast-mask", "a multicast names CTAs that the cluster does not have"},
       {"param-out-of-bounds", "a read past the kernel's parameters"},
       {"param-write", "a write to a kernel parameter"},
+      {"remote-store-invalid", "an asynchronous store whose mbarrier lies in another CTA"},
       {"setmaxnreg-direction", "setmaxnreg.inc lowers or .dec raises the register count"},
       {"setmaxnreg-partial", "setmaxnreg is executed by a part of a warpgroup"},
       {"setmaxnreg-pool", "setmaxnreg waits for registers that never come free"},

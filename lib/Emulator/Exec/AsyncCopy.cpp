@@ -3,36 +3,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
-#include "Emulator/Machine/Async.h"
+#include "Emulator/Exec/AddressList.h"
 
 namespace girih::emu {
 
 namespace {
 
 using ptx::OperandKind;
-
-// Operands of a copy live in the instruction's list: four entries for an address (base, its width,
-// offset low and high), one for a coordinate or a size.
-void listAddress(Decoder &d, const ptx::Operand &op) {
-  d.address(op, AddressSpace::Shared, 0);
-  d.listAdd(d.out.s[0]);
-  d.listAdd(d.out.width);
-  d.listAdd(static_cast<int32_t>(d.out.imm & 0xffffffff));
-  d.listAdd(static_cast<int32_t>(d.out.imm >> 32));
-  d.out.s[0] = kNone;
-  d.out.imm = 0;
-}
-uint64_t addressAt(const Context &c, const int32_t *&list, unsigned lane) {
-  Src base = list[0];
-  int32_t width = list[1];
-  uint64_t address =
-      static_cast<uint32_t>(list[2]) | static_cast<uint64_t>(static_cast<uint32_t>(list[3])) << 32;
-  list += 4;
-  if (base != kNone)
-    address += width == 4 ? c.src<uint32_t>(base)[lane] : c.src<uint64_t>(base)[lane];
-  return address;
-}
 
 /// Reads and decodes the 128 bytes of a tensor map wherever they are.
 bool loadMap(Context &c, unsigned lane, uint64_t address, TensorMap &map) {
@@ -92,14 +69,6 @@ bool makeBox(Context &c, unsigned lane, uint32_t rank, const int32_t *coordinate
   here.address = shared;
   c.cluster.fault("tensor-copy-invalid", problem, {here});
   return false;
-}
-
-void describe(AsyncOp &op, Context &c, unsigned lane) {
-  op.cta = &c.cta;
-  op.warp = &c.warp;
-  op.pc = c.pc;
-  op.lane = lane;
-  op.order = c.warp.order;
 }
 
 constexpr uint8_t kMulticast = 1, kFromCta = 2, kBulkBytes = 4;

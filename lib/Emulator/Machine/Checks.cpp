@@ -238,7 +238,7 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     if (pendingCopy) {
       kind = "async-race";
       message = where + " is read before the asynchronous copy that fills it has completed";
-      hint = "wait for the copy's mbarrier phase (mbarrier.try_wait) before the read";
+      hint = "wait for the copy (its mbarrier phase, or cp.async.wait_group) before the read";
       sites.push_back(pendingCopy->site(*this, "asynchronous copy in flight writes"));
     } else {
       kind = "uninitialised-shared";
@@ -248,7 +248,12 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     break;
   }
   case ConflictKind::ReadAfterWrite:
-    if (other.kind() == AccessKind::TmaLoad) {
+    if (other.kind() == AccessKind::CpAsync) {
+      kind = "async-race";
+      message = where + " is read without having waited for the cp.async that writes it";
+      hint = "wait for the copy (cp.async.wait_group), and put a barrier before threads of other "
+             "warps read";
+    } else if (other.kind() != AccessKind::Generic) {
       kind = "async-race";
       message = where + " is read without having waited for the asynchronous copy that writes it";
       hint = "wait for the copy's mbarrier phase (mbarrier.try_wait) before the read";
@@ -268,18 +273,27 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
       message = where + " is overwritten while an asynchronous store may still read it";
       hint = "wait for the store's source (cp.async.bulk.wait_group.read) and a barrier before the "
              "buffer is written";
+    } else if ((who.kind == AccessKind::CpAsync || who.kind == AccessKind::TmaLoad) &&
+               static_cast<int>(other.warp) == who.warp && other.rank == who.rank &&
+               other.cluster == who.cluster) {
+      // What the issuing warp has read before the issue is ordered with the copy.
+      kind = "async-race";
+      message = where + " is read before the asynchronous copy that fills it, which the same warp "
+                        "has issued, has completed";
+      hint = "wait for the copy (its mbarrier phase, or cp.async.wait_group) before the read";
     } else {
-      if (who.kind == AccessKind::TmaLoad)
+      if (who.kind != AccessKind::Generic)
         kind = "async-overwrite";
       message = where + " is overwritten while nothing orders the write after a read";
       hint = "put a barrier between the read and the write";
     }
     break;
   case ConflictKind::WriteAfterWrite:
-    if (who.kind == AccessKind::TmaLoad || other.kind() == AccessKind::TmaLoad)
+    if (who.kind != AccessKind::Generic || other.kind() != AccessKind::Generic)
       kind = "async-overwrite";
     message = where + " is written twice and nothing orders the writes";
-    hint = "put a barrier between the two, or wait for the copy's mbarrier phase";
+    hint = "put a barrier between the two, or wait for the copy (its mbarrier phase, or "
+           "cp.async.wait_group)";
     break;
   case ConflictKind::MissingProxyFence:
     kind = "missing-proxy-fence";
@@ -359,7 +373,7 @@ std::string Cluster::waitText(const Cta &cta, const Fragment &f) const {
   case Wait::Cluster:
     return "waits at the cluster barrier";
   case Wait::Bulk:
-    return "waits for bulk stores";
+    return "waits for its asynchronous copies";
   case Wait::Wgmma:
     return "waits for wgmma, which not all warps of the warpgroup have issued";
   case Wait::Registers:

@@ -38,6 +38,7 @@ std::string laneText(uint32_t mask);
 struct Cta;
 struct Warp;
 struct AsyncOp;
+struct CopyState;
 struct WgmmaOp;
 
 constexpr uint32_t kFullMask = ~0u;
@@ -141,6 +142,9 @@ struct Warp {
   std::vector<BulkRecord> bulkRecords;
   size_t bulkReadsSettled = 0; ///< records at the front whose waits for the source are known
   uint32_t bulkSequence = 0;
+
+  /// cp.async; null while there was none.
+  std::shared_ptr<CopyState> copies;
 
   // wgmma, as this warp has issued it.
   uint32_t wgmmaIssued = 0;
@@ -478,6 +482,8 @@ public:
   Step waitWgmma(Context &c, uint32_t keep);
   void addAsync(std::unique_ptr<AsyncOp> op);
   void wakeBulk(Warp &warp);
+  /// Pieces of a cp.async have landed.
+  void copyLanded(Warp &warp, uint32_t sequence, uint32_t lanes);
   void wakeWgmma(Cta &cta, uint32_t group);
   void settleBulk(Warp &warp);
   void drainWgmma(Cta &cta, uint32_t group, uint32_t sequence);

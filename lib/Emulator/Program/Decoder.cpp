@@ -124,9 +124,10 @@ bool matches(const char *pattern, const std::vector<std::string_view> &modifiers
 const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOpcode() {
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const Form *>> result;
-    std::vector<std::span<const Form>> families = {roundedForms(), atomicForms(), fenceForms(),
-                                                   controlForms(), warpForms(),   barrierForms(),
-                                                   asyncForms(),   wgmmaForms(),  matrixForms()};
+    std::vector<std::span<const Form>> families = {
+        roundedForms(),     atomicForms(),  fenceForms(), controlForms(),
+        warpForms(),        barrierForms(), asyncForms(), cpAsyncForms(),
+        remoteStoreForms(), wgmmaForms(),   matrixForms()};
     const Isa isa = activeIsa();
 #define GIRIH_ADD(name)                                                                            \
   families.push_back(isa == Isa::Avx512 ? avx512::name()                                           \
@@ -344,6 +345,10 @@ int32_t Decoder::dest(const Operand &op, unsigned width, uint8_t *anyWidth) {
     return 0;
   }
   return registerOffset[op.index];
+}
+
+bool Decoder::isPredicate(const Operand &op) const {
+  return op.kind == OperandKind::Register && function.registers[op.index].type == Type::Pred;
 }
 
 Src Decoder::predSource(const Operand &op, bool &negated) {

@@ -52,6 +52,8 @@ std::span<const Form> controlForms();
 std::span<const Form> warpForms();
 std::span<const Form> barrierForms();
 std::span<const Form> asyncForms();
+std::span<const Form> cpAsyncForms();
+std::span<const Form> remoteStoreForms();
 std::span<const Form> wgmmaForms();
 std::span<const Form> matrixForms();
 
@@ -129,6 +131,7 @@ public:
   /// A register to write; a sink gives a scratch register.
   int32_t dest(const ptx::Operand &operand, unsigned width, uint8_t *anyWidth = nullptr);
   int32_t dest(size_t index, unsigned width) { return dest(operand(index), width); }
+  bool isPredicate(const ptx::Operand &operand) const;
   /// Predicates: sources may be negated (`negated`) or immediate.
   Src predSource(const ptx::Operand &operand, bool &negated);
   int32_t predDest(const ptx::Operand &operand);
