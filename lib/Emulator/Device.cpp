@@ -336,8 +336,8 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
     std::string text;
     size_t shown = 0;
     for (const ptx::Diagnostic &error : errors) {
-      if (++shown > 20) {
-        text += "\n(" + std::to_string(errors.size() - 20) + " more)";
+      if (options.maxMessages && ++shown > options.maxMessages) {
+        text += "\n(" + std::to_string(errors.size() - options.maxMessages) + " more)";
         break;
       }
       std::string message = error.message.substr(0, 300);

@@ -73,6 +73,8 @@ const std::vector<Option> &table() {
        }},
       {"--json", nullptr, "findings as JSON, one object a line", false,
        [](Options &o, const std::string &) { o.json = true; }},
+      {"--check", nullptr, "only load the file, and list every statement that is not modelled",
+       false, [](Options &o, const std::string &) { o.check = true; }},
       {"--help", nullptr, "this text", false,
        [](Options &o, const std::string &) { o.help = true; }},
   };
@@ -131,7 +133,7 @@ Options parseOptions(const std::vector<std::string> &arguments) {
   }
   if (options.help)
     return options;
-  if (options.ptx.empty() || options.args.empty())
+  if (options.ptx.empty() || (options.args.empty() && !options.check))
     throw std::runtime_error(
         std::string(options.ptx.empty() ? "which PTX file?" : "--args is missing.") +
         " Usage: girih-emu FILE.ptx --entry NAME --args spec.json; --help lists "

@@ -36,7 +36,10 @@ void print(const tool::Options &options, const LaunchResult &result) {
 
 int run(const tool::Options &options) {
   Device device(options.device);
-  auto module = device.loadModule(readText(options.ptx), {options.ptx, {}});
+  auto module = device.loadModule(readText(options.ptx),
+                                  {options.ptx, {}, options.check ? size_t(0) : size_t(20)});
+  if (options.check)
+    return 0;
   std::string entry = options.entry;
   if (entry.empty()) {
     if (module->kernels().size() != 1)

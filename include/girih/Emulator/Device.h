@@ -55,6 +55,8 @@ struct ModuleOptions {
   /// For messages; e.g. a file name.
   std::string name = "<ptx>";
   LocationResolver resolveLocation;
+  /// Messages that a refusal shows before it only counts; 0 for all of them.
+  size_t maxMessages = 20;
 };
 
 /// One kernel parameter in the packed buffer: the layout that PTX gives `.param` variables, natural

@@ -4,7 +4,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
+#include "Emulator/Exec/FloatOps.h"
 
 #include <cfenv>
 #include <cmath>
@@ -16,12 +16,6 @@ namespace {
 using ptx::Type;
 
 enum Operation { Add, Sub, Mul, Div, Fma, Rcp, Sqrt };
-
-float flush(float v) {
-  uint32_t bits = std::bit_cast<uint32_t>(v);
-  return std::bit_cast<float>((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
-}
-double flush(double v) { return v; }
 
 template <typename T> Step rounded(Context &c, const Instr &in) {
   const T *a = c.src<T>(in.s[0]);
@@ -39,6 +33,7 @@ template <typename T> Step rounded(Context &c, const Instr &in) {
       y = flush(y);
       z = flush(z);
     }
+    const T first = x;
     switch (in.sub) {
     case Add:
       x = x + y;
@@ -63,7 +58,7 @@ template <typename T> Step rounded(Context &c, const Instr &in) {
     }
     if (ftz)
       x = flush(x);
-    t[i] = sat ? (x > 0 ? (x < 1 ? x : T(1)) : T(0)) : x;
+    t[i] = sat ? saturate(x) : payload(x, first, y, z);
   }
   std::fesetround(before);
   storeLanes(c, in.d[0], t);
@@ -80,14 +75,22 @@ void build(Decoder &d, int operation) {
 }
 
 const Form forms[] = {
-    {"add", "rz|rm|rp ftz? sat? f32|f64", build, Add},
-    {"sub", "rz|rm|rp ftz? sat? f32|f64", build, Sub},
-    {"mul", "rz|rm|rp ftz? sat? f32|f64", build, Mul},
-    {"div", "rz|rm|rp ftz? f32|f64", build, Div},
-    {"fma", "rz|rm|rp ftz? sat? f32|f64", build, Fma},
-    {"mad", "rz|rm|rp ftz? sat? f32|f64", build, Fma},
+    {"add", "rz|rm|rp ftz? sat? f32", build, Add},
+    {"add", "rz|rm|rp f64", build, Add},
+    {"sub", "rz|rm|rp ftz? sat? f32", build, Sub},
+    {"sub", "rz|rm|rp f64", build, Sub},
+    {"mul", "rz|rm|rp ftz? sat? f32", build, Mul},
+    {"mul", "rz|rm|rp f64", build, Mul},
+    {"fma", "rz|rm|rp ftz? sat? f32", build, Fma},
+    {"fma", "rz|rm|rp f64", build, Fma},
+    {"mad", "rz|rm|rp ftz? sat? f32", build, Fma},
+    {"mad", "rz|rm|rp f64", build, Fma},
+    {"div", "rz|rm|rp ftz? f32", build, Div},
+    {"div", "rz|rm|rp f64", build, Div},
+    // ptxas takes .ftz with f64, on which it has no effect.
     {"rcp", "rz|rm|rp ftz? f32|f64", build, Rcp},
-    {"sqrt", "rz|rm|rp ftz? f32|f64", build, Sqrt},
+    {"sqrt", "rz|rm|rp ftz? f32", build, Sqrt},
+    {"sqrt", "rz|rm|rp f64", build, Sqrt},
 };
 
 } // namespace
