@@ -6,11 +6,12 @@
 
 #include "Emulator/Machine/Async.h"
 #include "Emulator/Machine/Machine.h"
-#include "Emulator/Program/Decoder.h"
+#include "Emulator/Program/Linker.h"
 #include "Emulator/Ptx/Parser.h"
 
 #include <algorithm>
 #include <chrono>
+#include <bit>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -166,6 +167,11 @@ void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const 
   if (a.requiredCluster && !(cluster == *a.requiredCluster))
     invalid("cluster " + dimText(cluster) + ", but the kernel requires " +
             dimText(*a.requiredCluster));
+  if (a.explicitCluster && !a.requiredCluster && !config.cluster)
+    invalid("the kernel is .explicitcluster: the launch must say how many CTAs a cluster has");
+  if (a.maxClusterSize && cluster.count() > a.maxClusterSize)
+    invalid("a cluster of " + std::to_string(cluster.count()) + " CTAs; the kernel allows " +
+            std::to_string(a.maxClusterSize));
   if (cluster.count() == 0 || cluster.count() > DeviceLimits::maxClusterSize)
     invalid("a cluster of " + std::to_string(cluster.count()) + " CTAs; 1 to 16 are possible");
   if (config.grid.x % cluster.x || config.grid.y % cluster.y || config.grid.z % cluster.z)
@@ -186,6 +192,9 @@ void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const 
 struct Device::Impl {
   DeviceOptions options;
   std::shared_ptr<GlobalMemory> memory;
+  /// What the next device function's pointers hold.
+  uint64_t nextFunction = kCodeBase;
+  uint64_t launches = 0;
 };
 
 Device::Device(const DeviceOptions &options) : state(std::make_unique<Impl>()) {
@@ -288,10 +297,6 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
   for (std::string_view file : ast.files)
     image.files.emplace_back(file);
   std::vector<ptx::Diagnostic> errors = std::move(ast.errors);
-  if (errors.empty() && ast.target.substr(0, 5) != "sm_90" && !ast.target.empty() &&
-      ast.target.compare(0, 4, "sm_1") == 0 && ast.target.size() > 5)
-    errors.push_back(
-        {1, "target " + std::string(ast.target) + " is not modelled; the device is an sm_90a"});
   // Variables first: functions name their addresses, and initialisers each other's.
   for (const ptx::Symbol &symbol : ast.variables) {
     if (symbol.space == ptx::Space::Shared)
@@ -308,27 +313,37 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
     state->memory->setDefined(address, std::max<uint64_t>(symbol.bytes, 1));
     image.variables[std::string(symbol.name)] = {address, symbol.bytes};
   }
+  Linker linker(ast, image, state->nextFunction, errors);
+  state->nextFunction += 16 * image.functions.size();
   for (const ptx::Symbol &symbol : ast.variables)
     for (const ptx::Symbol::Fixup &fixup : symbol.fixups) {
       auto target = image.variables.find(fixup.symbol);
-      if (target == image.variables.end()) {
+      auto function = image.functions.find(fixup.symbol);
+      auto self = image.variables.find(symbol.name);
+      if (self == image.variables.end())
+        continue;
+      if (target == image.variables.end() && function == image.functions.end()) {
         errors.push_back({symbol.line, "the initialiser of '" + std::string(symbol.name) +
                                            "' names '" + std::string(fixup.symbol) +
-                                           "', which is no variable"});
+                                           "', which is no .global or .const variable and no "
+                                           "device function"});
         continue;
       }
-      uint64_t value = target->second.address + static_cast<uint64_t>(fixup.addend);
-      std::memcpy(state->memory->host(image.variables[std::string(symbol.name)].address) +
-                      fixup.offset,
-                  &value, fixup.bytes);
+      // Generic addresses of global and constant memory are the addresses themselves.
+      uint64_t value =
+          (function != image.functions.end() ? function->second : target->second.address) +
+          static_cast<uint64_t>(fixup.addend);
+      if (fixup.mask)
+        value = (value & fixup.mask) >> std::countr_zero(fixup.mask);
+      std::memcpy(state->memory->host(self->second.address) + fixup.offset, &value,
+                  std::min(fixup.bytes, 8u));
     }
   if (errors.empty())
     for (const ptx::Function &function : ast.functions) {
       if (!function.isEntry || !function.hasBody)
         continue;
       auto kernel = std::make_unique<Kernel>();
-      kernel->module = &image;
-      Decoder(function, image, *kernel, errors).run();
+      linker.link(function, *kernel);
       module->functions.push_back(std::make_unique<FunctionImpl>(*kernel));
       image.kernels.push_back(std::move(kernel));
     }
@@ -349,12 +364,15 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
   return module;
 }
 
-LaunchResult Device::launch(const Function &function, const LaunchConfig &config) {
+LaunchResult Device::launch(const Function &function, const LaunchConfig &request) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
   const auto begin = std::chrono::steady_clock::now();
   const Kernel &kernel = static_cast<const FunctionImpl &>(function).kernel;
   const FunctionAttributes &attributes = kernel.attributes;
+  LaunchConfig config = request;
   Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
+  if (attributes.blocksAreClusters)
+    config.grid = {config.grid.x * cluster.x, config.grid.y * cluster.y, config.grid.z * cluster.z};
   checkLaunch(attributes, config, kernel, cluster);
 
   CtaPool pool; // outlives the clusters
@@ -374,6 +392,7 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   launch.dynamicBase = kernel.dynamicBase;
   launch.sharedBytes =
       config.dynamicSharedBytes ? kernel.dynamicBase + config.dynamicSharedBytes : kernel.staticEnd;
+  launch.gridId = ++state->launches;
   launch.multiprocessors = state->options.multiprocessors;
   launch.params.assign(static_cast<const uint8_t *>(config.params),
                        static_cast<const uint8_t *>(config.params) + config.paramBytes);
@@ -410,6 +429,7 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   GlobalShadow shadow(kGlobalBase);
   std::unordered_map<std::string, size_t> index;
   std::unordered_map<std::string, unsigned> perKind;
+  std::map<uint64_t, std::pair<std::string, uint64_t>> printed;
   auto collect = [&](Cluster &c) {
     result.traceHash = (result.traceHash ^ c.traceHash ^ c.linearId()) * 0x9e3779b97f4a7c15u;
     result.stats.warpInstructions += c.stats.warpInstructions;
@@ -418,6 +438,8 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
     result.stats.tmaStores += c.stats.tmaStores;
     result.stats.wgmmas += c.stats.wgmmas;
     result.stats.tmaBytes += c.stats.tmaBytes;
+    if (!c.printed.empty())
+      printed[c.linearId()] = {std::move(c.printed), c.printedOver};
     for (Finding &f : c.findings) {
       std::string key = f.kind;
       for (size_t i = 0; i < f.sites.size() && i < 2; ++i)
@@ -495,6 +517,15 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &config
   }
   result.stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  uint64_t over = 0;
+  for (auto &[cluster, text] : printed) {
+    constexpr uint64_t kMaxPrinted = uint64_t(1) << 20;
+    const uint64_t room = kMaxPrinted - result.printed.size();
+    result.printed.append(text.first, 0, room);
+    over += text.second + text.first.size() - std::min<uint64_t>(room, text.first.size());
+  }
+  if (over)
+    result.printed += "\n(" + std::to_string(over) + " more bytes were printed)\n";
   return result;
 }
 

@@ -104,6 +104,7 @@ std::string Finding::json() const {
 
 const std::vector<FindingKind> &findingKinds() {
   static const std::vector<FindingKind> kinds = {
+      {"assertion", "an assertion of the program failed"},
       {"async-overwrite",
        "an operand of an asynchronous operation is overwritten while it may still be read"},
       {"async-race",
@@ -111,12 +112,15 @@ const std::vector<FindingKind> &findingKinds() {
       {"atomic-space", "an atomic operation on memory that has none"},
       {"barrier-count", "participants of a barrier disagree on its count, or too many arrive"},
       {"barrier-invalid", "a barrier number or thread count that does not exist"},
+      {"branch-index", "brx.idx with an index that its table of labels does not have"},
       {"bulk-copy-invalid", "size or address of a bulk copy is not a multiple of 16"},
+      {"call-target", "an indirect call of something that is not a function that it can call"},
       {"cp-async-invalid", "a cp.async that reads more bytes than it copies"},
       {"deadlock", "nobody can make progress"},
       {"divergent-aligned", "an .aligned instruction is executed by a part of a warp"},
       {"global-out-of-bounds", "an access to global memory that no allocation holds"},
       {"global-race", "two accesses to global memory that nothing orders"},
+      {"heap", "free of an address that malloc did not return"},
       {"livelock", "threads poll and nothing changes any more"},
       {"local-out-of-bounds", "an access past a thread's local memory"},
       {"mbarrier-address", "an mbarrier that does not lie in shared memory"},
@@ -145,6 +149,7 @@ const std::vector<FindingKind> &findingKinds() {
       {"setmaxnreg-pool", "setmaxnreg waits for registers that never come free"},
       {"shared-out-of-bounds", "an access outside the CTA's shared memory"},
       {"shared-race", "two accesses to shared memory that nothing orders"},
+      {"stack", "a lane's stack is used up, or restored to where it was not"},
       {"tensor-copy-invalid", "a tensor copy whose operands do not fit together"},
       {"tensor-map-invalid", "the bytes named as a tensor map are none"},
       {"tensormap-fence", "a tensor map is used without the fences that make its edit visible"},

@@ -81,8 +81,14 @@ struct FunctionAttributes {
   uint32_t maxThreadsPerBlock = 1024;
   /// `.reqntid`, if given: the block must be exactly this.
   std::optional<Dim3> requiredBlock;
-  /// `.reqnctapercluster` / `.explicitcluster`, if given.
+  /// `.reqnctapercluster`, if given.
   std::optional<Dim3> requiredCluster;
+  /// `.maxclusterrank`, or 0: the most CTAs that a cluster may have.
+  uint32_t maxClusterSize = 0;
+  /// `.explicitcluster`: a launch must say how large its clusters are.
+  bool explicitCluster = false;
+  /// `.blocksareclusters`: the grid of a launch counts clusters, not CTAs.
+  bool blocksAreClusters = false;
   /// `.maxnreg`, or 0. PTX does not say how many registers a function takes.
   uint32_t maxRegisters = 0;
 };
@@ -174,6 +180,9 @@ struct LaunchResult {
   /// threads.
   uint64_t traceHash = 0;
   LaunchStats stats;
+  /// What printf wrote: cluster by cluster in their order, whatever the order in which they ran. At
+  /// most 1 MiB; the last line says how much more there was.
+  std::string printed;
 
   bool clean() const { return outcome == Outcome::Completed && findings.empty(); }
   /// All findings as text for people, separated by blank lines.

@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Emulator/Exec/Calls.h"
 #include "Emulator/Exec/Lanes.h"
 #include "Emulator/Program/ControlFlow.h"
 
@@ -24,14 +25,6 @@ void buildBra(Decoder &d, int) {
     return d.fail("a branch needs a label");
   d.out.target = d.operand(0).index;
   d.out.exec = branch;
-}
-Step exitThread(Context &c, const Instr &) {
-  c.cluster.exitLanes(c, c.mask);
-  return Step::Jumped;
-}
-void buildExit(Decoder &d, int) {
-  if (d.expectOperands(0, 0))
-    d.out.exec = exitThread;
 }
 Step trap(Context &c, const Instr &) {
   c.cluster.fault("trap", "the program executed a trap",
@@ -62,8 +55,6 @@ void buildSetmaxnreg(Decoder &d, int) {
 
 const Form forms[] = {
     {"bra", "uni?", buildBra},
-    {"ret", "uni?", buildExit},
-    {"exit", "", buildExit},
     {"trap", "", buildTrap},
     {"brkpt", "", buildTrap},
     {"nanosleep", "u32", buildYield},
@@ -78,7 +69,10 @@ const Form forms[] = {
 std::span<const Form> controlForms() { return forms; }
 
 Flow flowOf(const Instr &instr) {
-  return instr.exec == branch ? Flow::Branch : instr.exec == exitThread ? Flow::Exit : Flow::Next;
+  return instr.exec == branch     ? Flow::Branch
+         : isIndexedBranch(instr) ? Flow::Table
+         : isReturnOrExit(instr)  ? Flow::Exit
+                                  : Flow::Next;
 }
 
 } // namespace girih::emu

@@ -65,7 +65,7 @@ struct Runs {
 };
 
 bool localInBounds(Context &c, unsigned lane, uint64_t address, uint32_t bytes, const char *what) {
-  uint32_t size = c.cluster.kernel.localBytes;
+  uint32_t size = c.warp.localBytes;
   if (address + bytes <= size && address < size)
     return true;
   Site here = c.cluster.here(c, what, static_cast<int>(lane));
@@ -125,7 +125,7 @@ bool place(Context &c, const Instr &in, unsigned lane, uint64_t address, uint32_
     if (!localInBounds(c, lane, address, bytes, what) ||
         misaligned(c, lane, address, bytes, "local", what))
       return false;
-    out.address = size_t(lane) * c.cluster.kernel.localBytes + address;
+    out.address = size_t(lane) * c.warp.localBytes + address;
     out.bytes = c.warp.local.data() + out.address;
     out.bits = check ? &c.warp.localDefined : nullptr;
     return true;
@@ -479,7 +479,7 @@ void buildStore(Decoder &d, int) {
 #define GIRIH_TYPES "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
 const Form forms[] = {
     {"ld",
-     "weak? global|shared|shared::cta|shared::cluster|local|const|param|param::entry? "
+     "weak? global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func? "
      "v2|v4|v8? " GIRIH_TYPES,
      buildLoad, 0, true},
     {"ld", "volatile global|shared|shared::cta|local? v2|v4? " GIRIH_TYPES, buildLoad, 0, true},
@@ -489,7 +489,9 @@ const Form forms[] = {
      buildLoad, 0, true},
     {"ld", "mmio relaxed sys global? " GIRIH_TYPES, buildLoad, 0, true},
     {"ldu", "global? v2|v4? " GIRIH_TYPES, buildLoad, 0, true},
-    {"st", "weak? global|shared|shared::cta|shared::cluster|local? v2|v4|v8? " GIRIH_TYPES,
+    {"st",
+     "weak? global|shared|shared::cta|shared::cluster|local|param|param::func? "
+     "v2|v4|v8? " GIRIH_TYPES,
      buildStore, 0, true},
     {"st", "volatile global|shared|shared::cta|local? v2|v4? " GIRIH_TYPES, buildStore, 0, true},
     {"st",

@@ -106,6 +106,9 @@ void Cluster::startWarp(Cta &cta, Warp &warp, uint32_t index) {
   } else {
     std::memset(warp.registers, 0, kernel.registerBytes);
   }
+  warp.localBytes = kernel.localBytes;
+  std::fill(std::begin(warp.stack), std::end(warp.stack), kernel.localBytes);
+  warp.calls.clear();
   warp.local.assign(size_t(32) * kernel.localBytes, 0xcb);
   if (checking()) {
     warp.defined.reset(kernel.registerBytes / 64 + 1);
@@ -129,6 +132,12 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
   const Dim3 &b = launch.block, &g = launch.grid, &c = launch.cluster;
   for (const SpecialUse &use : kernel.specials) {
     uint32_t *values = reinterpret_cast<uint32_t *>(warp.registers + use.offset);
+    if (checking())
+      warp.defined.setDefined(slotOf(use.offset), kFullMask);
+    if (use.special == Special::GridId) {
+      std::fill_n(reinterpret_cast<uint64_t *>(values), 32, launch.gridId);
+      continue;
+    }
     if (checking())
       warp.defined.setDefined(slotOf(use.offset), kFullMask);
     if (use.special <= Special::TidZ && b.y == 1 && b.z == 1) {
@@ -261,6 +270,23 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
       case Special::TotalSmemSize:
         value = launch.sharedBytes - kSharedStart;
         break;
+      case Special::AggrSmemSize:
+        // 10.31: with the part that the system keeps for itself.
+        value = launch.sharedBytes;
+        break;
+      case Special::ReservedSmemBegin:
+      case Special::ReservedSmem0:
+      case Special::ReservedSmem1:
+        value = 0;
+        break;
+      case Special::ReservedSmemEnd:
+      case Special::ReservedSmemCap:
+        value = kSharedStart;
+        break;
+      case Special::GridId:
+      case Special::GridIdLow:
+        value = static_cast<uint32_t>(launch.gridId);
+        break;
       case Special::IsExplicitCluster:
         value = launch.clusterSize > 1;
         break;
@@ -329,6 +355,8 @@ void Cluster::runQuantum(uint64_t budget) {
 
 void Cluster::runSteps(uint64_t budget) {
   budgetEnd = steps + budget;
+  if (seenHeapChanges != launch.memory->heapChanges)
+    forgetAllocations();
   const Adversary adversary = launch.options.adversary;
   double share = adversary == Adversary::AsyncLate    ? 0
                  : adversary == Adversary::AsyncEarly ? 1
@@ -535,13 +563,7 @@ void Cluster::diverge(Context &c, uint32_t taken, uint32_t target) {
   Fragment &f = c.frag();
   const uint32_t meet = kernel.reconverge[c.pc];
   if (meet < kernel.code.size() && f.meetPc != meet) {
-    uint32_t slot = 0;
-    while (slot < warp.meetings.size() && warp.meetings[slot].live)
-      ++slot;
-    if (slot == warp.meetings.size())
-      warp.meetings.emplace_back();
-    warp.meetings[slot] = {meet, f.mask, 0, f.meet, true};
-    f.meet = static_cast<int32_t>(slot);
+    f.meet = newMeeting(warp, {.pc = meet, .mask = f.mask, .parent = f.meet, .call = f.call});
     f.meetPc = meet;
   }
   Fragment other = f;
@@ -555,6 +577,28 @@ void Cluster::diverge(Context &c, uint32_t taken, uint32_t target) {
   // The caller looks after f; the new one may be where it meets already.
   if (other.pc == other.meetPc)
     arriveAtMeeting(warp, static_cast<uint32_t>(warp.fragments.size() - 1));
+}
+
+int32_t Cluster::newMeeting(Warp &warp, const Meeting &meeting) {
+  uint32_t slot = 0;
+  while (slot < warp.meetings.size() && warp.meetings[slot].live)
+    ++slot;
+  if (slot == warp.meetings.size())
+    warp.meetings.emplace_back();
+  warp.meetings[slot] = meeting;
+  warp.meetings[slot].live = true;
+  return static_cast<int32_t>(slot);
+}
+
+Fragment Cluster::goOn(const Warp &warp, const Meeting &meeting, uint32_t lanes) {
+  Fragment f;
+  f.id = nextFragment++;
+  f.mask = lanes;
+  f.pc = meeting.pc;
+  f.meet = meeting.parent;
+  f.meetPc = meetPcOf(warp, meeting.parent);
+  f.call = meeting.call;
+  return f;
 }
 
 void Cluster::arriveAtMeeting(Warp &warp, uint32_t index) {
@@ -575,17 +619,11 @@ void Cluster::completeMeetings(Warp &warp) {
       uint32_t lanes = m.arrived & warp.live;
       if (!lanes)
         continue;
-      if (m.parent >= 0 && warp.meetings[static_cast<size_t>(m.parent)].pc == m.pc) {
+      if (meetPcOf(warp, m.parent) == m.pc) {
         warp.meetings[static_cast<size_t>(m.parent)].arrived |= lanes;
         continue;
       }
-      Fragment f;
-      f.id = nextFragment++;
-      f.mask = lanes;
-      f.pc = m.pc;
-      f.meet = m.parent;
-      f.meetPc = m.parent >= 0 ? warp.meetings[static_cast<size_t>(m.parent)].pc : ~0u;
-      warp.fragments.push_back(f);
+      warp.fragments.push_back(goOn(warp, m, lanes));
     }
   }
 }
@@ -610,12 +648,7 @@ bool Cluster::releaseMeetings() {
           continue;
         m.mask &= ~lanes;
         m.arrived = 0;
-        Fragment f;
-        f.id = nextFragment++;
-        f.mask = lanes;
-        f.pc = m.pc;
-        f.meet = m.parent;
-        f.meetPc = m.parent >= 0 ? warp->meetings[static_cast<size_t>(m.parent)].pc : ~0u;
+        Fragment f = goOn(*warp, m, lanes);
         bool again = f.pc == f.meetPc;
         warp->fragments.push_back(f);
         if (again)
@@ -773,6 +806,8 @@ void Cluster::settleBulk(Warp &warp) {
 // The commit.
 
 void Cluster::commit() {
+  if (seenHeapChanges != launch.memory->heapChanges)
+    forgetAllocations();
   memoryChanged |= overlay.commit(*launch.memory);
   if (ordered.empty())
     return;

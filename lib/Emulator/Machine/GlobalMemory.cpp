@@ -76,6 +76,8 @@ void GlobalMemory::free(uint64_t address) {
                       wasFreed ? "the address was freed before" : "the address was not allocated");
   }
   uint64_t bytes = found->second.bytes;
+  if (heap.erase(address))
+    heapBytes -= bytes;
   usedBytes -= bytes;
   // Give whole pages back to the host.
   uint64_t begin = (address - kGlobalBase + 4095) / 4096 * 4096,
@@ -84,6 +86,30 @@ void GlobalMemory::free(uint64_t address) {
     madvise(memory + begin, end - begin, MADV_DONTNEED);
   freed[address] = found->second;
   live.erase(found);
+}
+
+uint64_t GlobalMemory::heapAllocate(uint64_t bytes) {
+  if (bytes == 0 || bytes > kHeapBytes - heapBytes)
+    return 0;
+  uint64_t address = 0;
+  try {
+    address = allocate(bytes);
+  } catch (const DeviceError &) {
+    return 0; // the device is full, which malloc says in the same way
+  }
+  heap.insert(address);
+  heapBytes += bytes;
+  ++heapChanges;
+  return address;
+}
+
+bool GlobalMemory::heapFree(uint64_t address) {
+  if (!heap.erase(address))
+    return false;
+  heapBytes -= live.at(address).bytes;
+  free(address);
+  ++heapChanges;
+  return true;
 }
 
 const AllocationInfo *GlobalMemory::find(uint64_t address) const {

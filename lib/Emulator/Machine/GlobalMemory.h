@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 namespace girih::emu {
@@ -23,6 +24,10 @@ constexpr uint64_t kSharedWindow = uint64_t(0x6000) << 32;
 constexpr uint64_t kLocalWindow = uint64_t(0x5000) << 32;
 constexpr uint64_t kParamWindow = uint64_t(0x4000) << 32;
 constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
+/// Local memory of a thread (CUDA C++ Programming Guide 13, technical specifications, 9.0).
+constexpr uint32_t kMaxLocalBytes = 512 * 1024;
+/// The heap of device code (the same, "Heap Memory Allocation": 8 MB unless the host changes it).
+constexpr uint64_t kHeapBytes = uint64_t(8) << 20;
 
 class GlobalMemory {
 public:
@@ -37,6 +42,12 @@ public:
   /// The live or freed allocation nearest below `address`, for messages; nullptr if none.
   const AllocationInfo *nearest(uint64_t address, bool &freed) const;
   uint64_t used() const { return usedBytes; }
+  /// Counts what malloc and free of device code change, so that others forget what they remember.
+  uint64_t heapChanges = 0;
+  /// For malloc of device code: 0 when its heap is used up.
+  uint64_t heapAllocate(uint64_t bytes);
+  /// False if malloc did not return the address, or it was freed since.
+  bool heapFree(uint64_t address);
   /// Held by whoever changes allocations, and by a launch.
   std::mutex mutex;
   /// Host address of a device address inside an allocation.
@@ -70,6 +81,8 @@ private:
   uint8_t *memory = nullptr;
   uint64_t reserved = 0, limit, next = 0, usedBytes = 0;
   std::map<uint64_t, AllocationInfo> live, freed;
+  std::set<uint64_t> heap;
+  uint64_t heapBytes = 0;
 };
 
 /// Writes to global memory that a quantum has made and that others must not see before its commit.

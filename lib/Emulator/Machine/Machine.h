@@ -64,9 +64,11 @@ struct Fragment {
   uint32_t id = 0;
   uint32_t mask = 0;
   uint32_t pc = 0;
-  /// Innermost reconvergence, or -1, and its pc (or ~0).
+  /// Innermost reconvergence, or -1, and its pc (or ~0: of a call, which ends at a return).
   int32_t meet = -1;
   uint32_t meetPc = ~0u;
+  /// The innermost call in Warp::calls, or -1.
+  int32_t call = -1;
   Wait wait = Wait::Ready;
   uint32_t object = 0;
   uint64_t value = 0;
@@ -76,12 +78,30 @@ struct Fragment {
   uint32_t polls = 0;
 };
 
-/// Lanes that parted and shall meet again at `pc`.
+/// Lanes that parted and shall meet again at `pc`: behind a branch, or behind a call.
 struct Meeting {
   uint32_t pc = 0;
   uint32_t mask = 0, arrived = 0;
   int32_t parent = -1;
   bool live = false;
+  /// Lanes arrive by returning, not by reaching `pc`: a recursive call passes there too.
+  bool ofCall = false;
+  /// The call in which they go on.
+  int32_t call = -1;
+};
+
+/// A call that some lanes of a warp have not returned from.
+struct Call {
+  uint32_t function = 0; ///< in Kernel::functions
+  uint32_t site = 0;     ///< in Kernel::calls
+  uint32_t pc = 0;       ///< of the call
+  uint32_t lanes = 0;    ///< 0: this entry is free
+  int32_t parent = -1;
+  int32_t meeting = -1;
+  uint32_t stack[32] = {}; ///< each lane's stack pointer before the call
+  /// The function's registers before a recursive call, and their undefined lanes.
+  std::vector<uint8_t> saved;
+  std::vector<uint32_t> savedUndefined;
 };
 
 struct BulkGroup {
@@ -108,7 +128,11 @@ struct Warp {
   };
   std::unique_ptr<uint8_t, FreeStorage> storage; ///< zeroed on demand by the system
   uint8_t *registers = nullptr;
+  /// Local memory, `localBytes` for each lane: frames with a place of their own, then the stack.
   std::vector<uint8_t> local;
+  uint32_t localBytes = 0;
+  uint32_t stack[32] = {}; ///< each lane's stack pointer, an address in local memory
+  std::vector<Call> calls;
   /// With checks only.
   Definedness defined;
   DefinedBits localDefined;
@@ -287,6 +311,7 @@ struct LaunchContext {
   uint32_t dynamicBase = 0;
   uint32_t launchRegisters = 0;
   uint32_t multiprocessors = 132;
+  uint64_t gridId = 0;
   std::vector<uint8_t> params;
   double asyncShare = 0.3; ///< how eagerly asynchronous operations proceed
 };
@@ -361,6 +386,9 @@ public:
   Random random;
   LaunchStats stats;
   uint64_t traceHash = 0;
+  /// What printf wrote, and how much more there was than is kept.
+  std::string printed;
+  uint64_t printedOver = 0;
   std::vector<Finding> findings;
   bool stopped = false;
   Outcome outcome = Outcome::Completed;
@@ -500,6 +528,26 @@ public:
   Site here(const Context &c, std::string action, int lane = -1) const {
     return site(std::move(action), c.pc, c.cta.rank, static_cast<int>(c.warp.index), lane);
   }
+  // Calls.
+  /// The lanes of `c.mask` call functions of the kernel: lane i Kernel::functions[function[i]].
+  /// Returns Step::Jumped, or Step::Block after a fault.
+  Step enterCall(Context &c, uint32_t site, const uint32_t *function);
+  Step leaveCall(Context &c);
+  /// Takes memory from a lane's stack; false (reported) if there is none left.
+  bool pushStack(Context &c, uint32_t lane, uint64_t bytes, uint32_t alignment, uint32_t &address);
+  /// Address of a function's frame in a lane's local memory.
+  uint32_t frameOf(const Warp &warp, const KernelFunction &function, uint32_t lane) const {
+    if (function.frameRegister == kNone)
+      return function.frameBase;
+    uint64_t base;
+    std::memcpy(&base, warp.registers + function.frameRegister + lane * 8, 8);
+    return static_cast<uint32_t>(base);
+  }
+  // The heap of device code; at the commit only.
+  uint64_t heapAllocate(uint64_t bytes) { return launch.memory->heapAllocate(bytes); }
+  bool heapFree(Context &c, uint32_t lane, uint64_t address);
+  uint64_t readClock() { return stats.warpInstructions + ++clockReads; }
+
   /// Adds a finding, or counts it if the same kind was reported at the same places.
   void report(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {},
               uint64_t count = 1);
@@ -536,6 +584,15 @@ private:
   void runSteps(uint64_t budget);
   bool runWarp(Warp &warp, uint32_t burst);
   void arriveAtMeeting(Warp &warp, uint32_t fragmentIndex);
+  int32_t newMeeting(Warp &warp, const Meeting &meeting);
+  /// A fragment of the lanes that go on from a meeting.
+  Fragment goOn(const Warp &warp, const Meeting &meeting, uint32_t lanes);
+  /// The pc at which the lanes of a fragment stop for a meeting.
+  static uint32_t meetPcOf(const Warp &warp, int32_t meeting) {
+    if (meeting < 0 || warp.meetings[static_cast<size_t>(meeting)].ofCall)
+      return ~0u;
+    return warp.meetings[static_cast<size_t>(meeting)].pc;
+  }
   void completeMeetings(Warp &warp);
   bool releaseMeetings();
   /// Checks and moves around registers of wgmma operations in flight. True: a rename, nothing left
@@ -577,6 +634,7 @@ private:
   std::unordered_map<OperandKey, OperandPlan, OperandHash> operandPlans;
   const OperandPlan &operandPlan(uint64_t bits, const OperandShape &shape, bool isB, uint32_t end);
   uint32_t nextFragment = 1;
+  uint64_t clockReads = 0;
   std::vector<std::unique_ptr<AsyncOp>> async;
   struct OrderedOp {
     uint32_t rank, warp, fragment;
@@ -591,6 +649,11 @@ private:
   uint64_t stuckProgress = ~uint64_t(0);
   /// Allocations that were touched last: a kernel alternates between a few.
   AllocationInfo cachedAllocations[8];
+  uint64_t seenHeapChanges = 0;
+  void forgetAllocations() {
+    std::fill(std::begin(cachedAllocations), std::end(cachedAllocations), AllocationInfo());
+    seenHeapChanges = launch.memory->heapChanges;
+  }
   // Cluster barrier.
   void clusterMaybeComplete();
   Order clusterOrder, clusterReleased;

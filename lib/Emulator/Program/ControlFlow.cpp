@@ -21,6 +21,9 @@ std::vector<uint32_t> reconvergencePoints(const Kernel &kernel) {
     leader[pc + 1] = true;
     if (flow == Flow::Branch)
       leader[kernel.code[pc].target] = true;
+    if (flow == Flow::Table)
+      for (uint32_t target : kernel.branchTables[static_cast<size_t>(kernel.code[pc].imm)])
+        leader[target] = true;
   }
   std::vector<uint32_t> begin, blockOf(size);
   for (uint32_t pc = 0; pc < size; ++pc) {
@@ -37,6 +40,9 @@ std::vector<uint32_t> reconvergencePoints(const Kernel &kernel) {
     bool guarded = instr.flags & kGuarded;
     if (flow == Flow::Branch)
       successors[b].push_back(instr.target < size ? blockOf[instr.target] : exit);
+    if (flow == Flow::Table)
+      for (uint32_t target : kernel.branchTables[static_cast<size_t>(instr.imm)])
+        successors[b].push_back(target < size ? blockOf[target] : exit);
     if (flow == Flow::Exit)
       successors[b].push_back(exit);
     if (flow == Flow::Next || guarded)
@@ -93,7 +99,9 @@ std::vector<uint32_t> reconvergencePoints(const Kernel &kernel) {
   }
   for (uint32_t b = 0; b < blocks; ++b) {
     uint32_t last = (b + 1 < blocks ? begin[b + 1] : size) - 1;
-    if (flowOf(kernel.code[last]) == Flow::Branch && dominator[b] != ~0u && dominator[b] != exit)
+    Flow flow = flowOf(kernel.code[last]);
+    if ((flow == Flow::Branch || flow == Flow::Table) && dominator[b] != ~0u &&
+        dominator[b] != exit)
       result[last] = begin[dominator[b]];
   }
   return result;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Emulator/Program/Decoder.h"
+#include "Emulator/Exec/Calls.h"
 #include "Emulator/Machine/GlobalMemory.h"
 #include "Emulator/Machine/Machine.h"
 #include "Emulator/Program/ControlFlow.h"
-#include "Emulator/Units/Isa.h"
+#include "Emulator/Program/Linker.h"
+#include "Emulator/Program/Tracked.h"
 
 #include <bit>
 #include <cstring>
@@ -17,8 +19,8 @@ using ptx::Type;
 
 namespace {
 
-constexpr uint32_t alignUp(uint64_t value, uint32_t alignment) {
-  return static_cast<uint32_t>((value + alignment - 1) / alignment * alignment);
+constexpr uint64_t alignUp(uint64_t value, uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
 }
 
 /// Width of a register of this type in the register file; 1 stands for a predicate.
@@ -27,120 +29,6 @@ unsigned registerWidth(Type type) {
     return 1;
   unsigned bytes = ptx::typeBytes(type);
   return bytes == 1 ? 2 : bytes;
-}
-
-struct SpecialName {
-  const char *name;
-  Special special;
-};
-constexpr SpecialName specialNames[] = {
-    {"%tid.x", Special::TidX},
-    {"%tid.y", Special::TidY},
-    {"%tid.z", Special::TidZ},
-    {"%ntid.x", Special::NtidX},
-    {"%ntid.y", Special::NtidY},
-    {"%ntid.z", Special::NtidZ},
-    {"%ctaid.x", Special::CtaidX},
-    {"%ctaid.y", Special::CtaidY},
-    {"%ctaid.z", Special::CtaidZ},
-    {"%nctaid.x", Special::NctaidX},
-    {"%nctaid.y", Special::NctaidY},
-    {"%nctaid.z", Special::NctaidZ},
-    {"%laneid", Special::LaneId},
-    {"%warpid", Special::WarpId},
-    {"%nwarpid", Special::NwarpId},
-    {"%smid", Special::SmId},
-    {"%nsmid", Special::NsmId},
-    {"%lanemask_eq", Special::LanemaskEq},
-    {"%lanemask_lt", Special::LanemaskLt},
-    {"%lanemask_le", Special::LanemaskLe},
-    {"%lanemask_gt", Special::LanemaskGt},
-    {"%lanemask_ge", Special::LanemaskGe},
-    {"%clusterid.x", Special::ClusteridX},
-    {"%clusterid.y", Special::ClusteridY},
-    {"%clusterid.z", Special::ClusteridZ},
-    {"%nclusterid.x", Special::NclusteridX},
-    {"%nclusterid.y", Special::NclusteridY},
-    {"%nclusterid.z", Special::NclusteridZ},
-    {"%cluster_ctaid.x", Special::ClusterCtaidX},
-    {"%cluster_ctaid.y", Special::ClusterCtaidY},
-    {"%cluster_ctaid.z", Special::ClusterCtaidZ},
-    {"%cluster_nctaid.x", Special::ClusterNctaidX},
-    {"%cluster_nctaid.y", Special::ClusterNctaidY},
-    {"%cluster_nctaid.z", Special::ClusterNctaidZ},
-    {"%cluster_ctarank", Special::ClusterCtarank},
-    {"%cluster_nctarank", Special::ClusterNctarank},
-    {"%dynamic_smem_size", Special::DynamicSmemSize},
-    {"%total_smem_size", Special::TotalSmemSize},
-    {"%is_explicit_cluster", Special::IsExplicitCluster},
-};
-
-/// Hints that steer caches and nothing else (PTX ISA 9.0, 9.7.9.1 and 9.7.9.8).
-bool isHint(std::string_view m) {
-  return m.substr(0, 4) == "L1::" || m.substr(0, 4) == "L2::" || m == "ca" || m == "cg" ||
-         m == "cs" || m == "lu" || m == "cv" || m == "wb" || m == "wt" || m == "nc";
-}
-
-/// Does the set of modifiers match the pattern of a form? Patterns are short; instructions are
-/// cached by their text.
-bool matches(const char *pattern, const std::vector<std::string_view> &modifiers, bool hints) {
-  uint64_t used = 0;
-  size_t count = modifiers.size();
-  std::string_view rest(pattern);
-  while (!rest.empty()) {
-    size_t space = rest.find(' ');
-    std::string_view token = rest.substr(0, space);
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    bool optional = token.back() == '?';
-    if (optional)
-      token.remove_suffix(1);
-    bool found = false;
-    while (!token.empty() && !found) {
-      size_t bar = token.find('|');
-      std::string_view one = token.substr(0, bar);
-      token = bar == std::string_view::npos ? std::string_view() : token.substr(bar + 1);
-      // Types keep their order (destination, then sources); everything else is a set.
-      bool typeSeen = false;
-      for (size_t i = 0; i < count && !found; ++i) {
-        if (used >> i & 1)
-          continue;
-        bool isType = ptx::parseType(modifiers[i]) != Type::None;
-        if (modifiers[i] == one && !(isType && typeSeen)) {
-          used |= uint64_t(1) << i;
-          found = true;
-        }
-        typeSeen |= isType;
-      }
-    }
-    if (!found && !optional)
-      return false;
-  }
-  for (size_t i = 0; i < count; ++i)
-    if (!(used >> i & 1) && !(hints && isHint(modifiers[i])))
-      return false;
-  return true;
-}
-
-const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOpcode() {
-  static const auto table = [] {
-    std::unordered_map<std::string_view, std::vector<const Form *>> result;
-    std::vector<std::span<const Form>> families = {
-        roundedForms(),     atomicForms(),  fenceForms(), controlForms(),
-        warpForms(),        barrierForms(), asyncForms(), cpAsyncForms(),
-        remoteStoreForms(), wgmmaForms(),   matrixForms()};
-    const Isa isa = activeIsa();
-#define GIRIH_ADD(name)                                                                            \
-  families.push_back(isa == Isa::Avx512 ? avx512::name()                                           \
-                     : isa == Isa::Avx2 ? avx2::name()                                             \
-                                        : plain::name());
-    GIRIH_LANE_FAMILIES(GIRIH_ADD)
-#undef GIRIH_ADD
-    for (std::span<const Form> family : families)
-      for (const Form &form : family)
-        result[form.opcode].push_back(&form);
-    return result;
-  }();
-  return table;
 }
 
 } // namespace
@@ -164,9 +52,10 @@ std::string ModuleImage::source(const ptx::Location &location) const {
   return text;
 }
 
-Decoder::Decoder(const ptx::Function &function, const ModuleImage &module, Kernel &kernel,
-                 std::vector<ptx::Diagnostic> &errors)
-    : kernel(kernel), function(function), module(module), errors(errors) {
+Decoder::Decoder(const ptx::Function &function, uint32_t self, const ModuleImage &module,
+                 Kernel &kernel, Linker &linker, std::vector<ptx::Diagnostic> &errors)
+    : kernel(kernel), linker(linker), function(function), module(module), errors(errors),
+      selfIndex(self) {
   std::fill(std::begin(scratchByWidth), std::end(scratchByWidth), kNone);
 }
 
@@ -209,11 +98,8 @@ bool Decoder::expectOperands(size_t least, size_t most) {
 }
 
 int32_t Decoder::scratch(unsigned width) {
-  if (scratchByWidth[width] == kNone) {
-    kernel.registerBytes = alignUp(kernel.registerBytes, 64);
-    scratchByWidth[width] = static_cast<int32_t>(kernel.registerBytes);
-    kernel.registerBytes += width == 1 ? 64 : 32 * width;
-  }
+  if (scratchByWidth[width] == kNone)
+    scratchByWidth[width] = temporary(width);
   return scratchByWidth[width];
 }
 
@@ -226,12 +112,17 @@ int32_t Decoder::conditionDest() {
   return condition();
 }
 int32_t Decoder::condition() {
-  if (conditionOffset == kNone) {
-    kernel.registerBytes = alignUp(kernel.registerBytes, 64);
-    conditionOffset = static_cast<int32_t>(kernel.registerBytes);
-    kernel.registerBytes += 64;
-  }
+  if (conditionOffset == kNone)
+    conditionOffset = temporary(1);
   return conditionOffset;
+}
+
+int32_t Decoder::temporary(unsigned width) {
+  int32_t offset = static_cast<int32_t>(alignUp(kernel.registerBytes, 64));
+  kernel.registerBytes = static_cast<uint32_t>(offset) + (width == 1 ? 64 : 32 * width);
+  kernel.slotBytes.resize(kernel.registerBytes / 64, 0);
+  kernel.slotBytes[slotOf(offset)] = static_cast<uint8_t>(width);
+  return offset;
 }
 
 Src Decoder::constant(uint64_t value, unsigned width) {
@@ -289,30 +180,20 @@ Src Decoder::source(const Operand &op, unsigned width, uint8_t *anyWidth) {
     }
     return constant(static_cast<uint64_t>(op.value), width);
   case OperandKind::Symbol:
-    return constant(symbolOffset[op.index] + static_cast<uint64_t>(op.value), width);
-  case OperandKind::Special: {
-    if (op.name == "WARP_SZ")
-      return constant(32, width);
-    for (const SpecialName &row : specialNames)
-      if (op.name == row.name) {
-        if (width != 4 && !anyWidth) {
-          fail("'" + std::string(op.name) + "' has 32 bits, " + std::to_string(8 * width) +
-               " are needed");
-          return 0;
-        }
-        if (anyWidth)
-          *anyWidth = 4;
-        auto [entry, fresh] = specialOffset.try_emplace(static_cast<int>(row.special), 0);
-        if (fresh) {
-          kernel.registerBytes = alignUp(kernel.registerBytes, 64);
-          entry->second = static_cast<int32_t>(kernel.registerBytes);
-          kernel.registerBytes += 128;
-          kernel.specials.push_back({row.special, entry->second});
-        }
-        return entry->second;
-      }
-    fail("special register '" + std::string(op.name) +
-         "' is not modelled (or is no declared register)");
+    return symbolValue(op, width);
+  case OperandKind::Special:
+    return special(op.name, width, anyWidth);
+  case OperandKind::Name: {
+    const ptx::Function *named = linker.find(op.name);
+    if (named && named->isEntry)
+      fail("the address of a kernel ('" + std::string(op.name) +
+           "'), which only launches from the device need; they are not modelled");
+    else if (named && !named->hasBody)
+      fail("the address of '" + std::string(op.name) + "', which has no body");
+    else if (named)
+      return constant(linker.address(*named), width);
+    else
+      fail("nothing of the name '" + std::string(op.name) + "' is declared");
     return 0;
   }
   default:
@@ -381,6 +262,13 @@ void Decoder::address(const Operand &op, AddressSpace space, int slot) {
   }
   out.space = space;
   out.imm = op.value;
+  if (space == AddressSpace::Param && (op.inner != 1 || symbolInFrame[op.index]) &&
+      !(isKernel() && op.inner == 0) && !has("param::entry")) {
+    // 7.1: parameters of device functions, and what a call passes, lie in the frame.
+    if (op.inner == 2)
+      return fail("a parameter without a name");
+    out.space = AddressSpace::Local;
+  }
   if (op.inner == 0) {
     uint8_t width = 0;
     Operand base;
@@ -393,8 +281,17 @@ void Decoder::address(const Operand &op, AddressSpace space, int slot) {
   } else {
     out.s[slot] = kNone;
     out.width = 8;
-    if (op.inner == 1)
+    if (op.inner == 1) {
       out.imm += static_cast<int64_t>(symbolOffset[op.index]);
+      const KernelFunction &me = kernel.functions[selfIndex];
+      if (isFlexible(op.index)) {
+        out.s[slot] = me.flexRegister;
+        out.imm = op.value;
+      } else if (symbolInFrame[op.index]) {
+        out.s[slot] = me.frameRegister;
+        out.imm += me.frameBase;
+      }
+    }
   }
 }
 
@@ -415,7 +312,7 @@ AddressSpace Decoder::spaceModifier() const {
       return AddressSpace::Shared;
     if (m == "local")
       return AddressSpace::Local;
-    if (m == "param" || m == "param::entry")
+    if (m == "param" || m == "param::entry" || m == "param::func")
       return AddressSpace::Param;
     if (m == "const")
       return AddressSpace::Const;
@@ -424,9 +321,10 @@ AddressSpace Decoder::spaceModifier() const {
 }
 
 void Decoder::layoutRegisters() {
-  // Behind the reserved slots (Check/Definedness.h). Predicates take 64 bytes although they have
-  // four, so that every register has a slot of its own.
-  uint32_t offset = 128;
+  // Predicates take 64 bytes although they have four, so that every register has a slot of its own.
+  KernelFunction &me = kernel.functions[selfIndex];
+  uint32_t offset = static_cast<uint32_t>(alignUp(kernel.registerBytes, 64));
+  me.registersBegin = static_cast<int32_t>(offset);
   registerOffset.resize(function.registers.size());
   for (size_t i = 0; i < function.registers.size(); ++i)
     if (function.registers[i].type == Type::Pred) {
@@ -441,10 +339,16 @@ void Decoder::layoutRegisters() {
     offset += 32 * width;
   }
   kernel.registerBytes = offset;
-  kernel.slotBytes.assign(offset / 64, 0);
+  kernel.slotBytes.resize(offset / 64, 0);
   for (size_t i = 0; i < function.registers.size(); ++i)
     kernel.slotBytes[slotOf(registerOffset[i])] =
         static_cast<uint8_t>(registerWidth(function.registers[i].type));
+  if (me.recursive)
+    me.frameRegister = temporary(8);
+  const std::vector<ptx::Formal> &parameters = function.prototype.parameters;
+  if (!parameters.empty() && parameters.back().flexible)
+    me.flexRegister = temporary(8);
+  me.registersEnd = static_cast<int32_t>(kernel.registerBytes);
 }
 
 uint64_t Decoder::symbolAddress(const ptx::Symbol &symbol) {
@@ -455,25 +359,31 @@ uint64_t Decoder::symbolAddress(const ptx::Symbol &symbol) {
 void Decoder::layoutSymbols() {
   // Shared memory: static variables in order behind the reserved first KiB, dynamic memory at the
   // next multiple of 1024, which kernels with swizzled tiles rely on.
-  symbolOffset.resize(function.symbols.size());
-  uint64_t shared = kSharedStart, local = 0;
-  for (size_t i = 0; i < function.symbols.size(); ++i) {
+  KernelFunction &me = kernel.functions[selfIndex];
+  const size_t count = function.symbols.size();
+  symbolOffset.resize(count);
+  symbolInFrame.resize(count);
+  uint64_t frame = 0;
+  for (size_t i = 0; i < count; ++i) {
     const ptx::Symbol &symbol = function.symbols[i];
+    me.frameAlignment = std::max(me.frameAlignment, symbol.space == ptx::Space::Local ||
+                                                            symbol.space == ptx::Space::Param
+                                                        ? symbol.alignment
+                                                        : 1);
     switch (symbol.space) {
     case ptx::Space::Shared:
-      if (symbol.dynamic)
-        break;
-      shared = alignUp(shared, symbol.alignment);
-      symbolOffset[i] = shared;
-      shared += symbol.bytes;
+      if (!symbol.dynamic)
+        symbolOffset[i] = linker.placeShared(symbol);
       break;
     case ptx::Space::Local:
-      local = alignUp(local, symbol.alignment);
-      symbolOffset[i] = local;
-      local += symbol.bytes;
+      frame = alignUp(frame, symbol.alignment);
+      symbolOffset[i] = frame;
+      symbolInFrame[i] = true;
+      frame += symbol.bytes;
       break;
     case ptx::Space::Param:
-      symbolOffset[i] = kParamWindow + symbol.offset;
+      symbolInFrame[i] = !isKernel() || i >= function.paramCount;
+      symbolOffset[i] = symbolInFrame[i] ? symbol.offset : kParamWindow + symbol.offset;
       break;
     case ptx::Space::Global:
     case ptx::Space::Const:
@@ -483,52 +393,116 @@ void Decoder::layoutSymbols() {
       break;
     }
   }
-  kernel.localBytes = static_cast<uint32_t>(local);
-  kernel.staticEnd = static_cast<uint32_t>(shared);
-  kernel.dynamicBase = alignUp(shared, 1024);
-  for (size_t i = 0; i < function.symbols.size(); ++i)
-    if (function.symbols[i].dynamic)
-      symbolOffset[i] = kernel.dynamicBase;
+  linker.localVariables += frame;
+  if (function.frameParamBytes) {
+    // Behind the variables: parameters, which the parser has laid out.
+    frame = alignUp(frame, me.frameAlignment);
+    for (size_t i = 0; i < count; ++i)
+      if (symbolInFrame[i] && function.symbols[i].space == ptx::Space::Param)
+        symbolOffset[i] += frame;
+    frame += function.frameParamBytes;
+  }
+  me.frameBytes = static_cast<uint32_t>(std::min<uint64_t>(frame, kMaxLocalBytes));
+  if (!me.recursive) {
+    me.frameBase = static_cast<uint32_t>(alignUp(kernel.localBytes, me.frameAlignment));
+    kernel.localBytes = std::min(kMaxLocalBytes, me.frameBase + me.frameBytes);
+  }
+  auto place = [&](const ptx::Formal &formal) {
+    Passing p;
+    p.bytes = static_cast<uint32_t>(formal.bytes);
+    p.flexible = formal.flexible;
+    if (formal.inRegister) {
+      p.width = static_cast<uint8_t>(registerWidth(formal.type));
+      p.kind = p.width == 1 ? Passing::Kind::Predicate : Passing::Kind::Register;
+      p.at = registerOffset[formal.index];
+    } else {
+      p.kind = Passing::Kind::Frame;
+      p.offset = static_cast<uint32_t>(symbolOffset[formal.index]);
+    }
+    return p;
+  };
+  for (const ptx::Formal &formal : function.prototype.results)
+    me.results.push_back(place(formal));
+  for (const ptx::Formal &formal : function.prototype.parameters)
+    me.parameters.push_back(place(formal));
 }
 
-void Decoder::track(int32_t offset) {
-  size_t slot = static_cast<size_t>(offset) / 64;
-  if (kernel.trackedAt.size() <= slot)
-    kernel.trackedAt.resize(slot + 1);
-  if (kernel.trackedAt[slot])
-    return;
-  kernel.tracked.push_back(offset);
-  kernel.trackedAt[slot] = static_cast<uint32_t>(kernel.tracked.size());
+void Decoder::layout() {
+  layoutRegisters();
+  layoutSymbols();
 }
 
-const Form *Decoder::findForm(const ptx::Instruction &instruction) {
-  std::string key(instruction.opcode);
-  for (std::string_view m : instruction.modifiers) {
-    key += '.';
-    key += m;
+Src Decoder::symbolValue(const Operand &op, unsigned width) {
+  const uint64_t place = symbolOffset[op.index] + static_cast<uint64_t>(op.value);
+  if (!symbolInFrame[op.index])
+    return constant(function.symbols[op.index].dynamic
+                        ? kernel.dynamicBase + static_cast<uint64_t>(op.value)
+                        : place,
+                    width);
+  const KernelFunction &me = kernel.functions[selfIndex];
+  if (isFlexible(op.index))
+    return addTo(me.flexRegister, static_cast<uint64_t>(op.value), width);
+  if (me.frameRegister != kNone)
+    return addTo(me.frameRegister, place, width);
+  return constant(me.frameBase + place, width);
+}
+
+bool Decoder::isFlexible(uint32_t symbol) const {
+  return kernel.functions[selfIndex].flexRegister != kNone && symbol + 1 == function.paramCount;
+}
+
+Src Decoder::addTo(int32_t base, uint64_t offset, unsigned width) {
+  Instr add = frameAdd(width);
+  add.s[0] = base;
+  add.d[0] = temporary(width);
+  add.imm = static_cast<int64_t>(offset);
+  add.writeSlots[0] = slotOf(add.d[0]);
+  append(add);
+  return add.d[0];
+}
+
+Passing Decoder::passing(const Operand &op, const ptx::Formal &formal, bool isResult) {
+  Passing p;
+  p.bytes = static_cast<uint32_t>(formal.bytes);
+  if (op.kind == OperandKind::Symbol && op.value == 0 &&
+      function.symbols[op.index].space == ptx::Space::Param && symbolInFrame[op.index]) {
+    p.kind = Passing::Kind::Frame;
+    p.offset = static_cast<uint32_t>(symbolOffset[op.index]);
+    p.bytes = static_cast<uint32_t>(function.symbols[op.index].bytes);
+    return p;
   }
-  auto [entry, fresh] = formCache.try_emplace(std::move(key), nullptr);
-  if (fresh) {
-    auto forms = formsByOpcode().find(instruction.opcode);
-    if (forms != formsByOpcode().end())
-      for (const Form *form : forms->second)
-        if (matches(form->modifiers, instruction.modifiers, form->hints)) {
-          entry->second = form;
-          break;
-        }
+  if (formal.type == Type::Pred) {
+    p.kind = Passing::Kind::Predicate;
+    bool negated = false;
+    p.width = 1;
+    p.at = isResult ? predDest(op) : predSource(op, negated);
+    if (negated)
+      fail("'!' on an argument");
+    return p;
   }
-  return entry->second;
+  p.width = static_cast<uint8_t>(std::max(2u, ptx::typeBytes(formal.type)));
+  if (op.kind == OperandKind::Register)
+    p.bytes = ptx::typeBytes(function.registers[op.index].type);
+  p.at = isResult ? dest(op, p.width) : source(op, p.width);
+  return p;
+}
+
+void Decoder::track(int32_t offset) { trackRegister(kernel, offset); }
+
+void Decoder::append(const Instr &instr) {
+  kernel.code.push_back(instr);
+  InstrInfo &info = kernel.info.emplace_back();
+  info.line = ast->line;
+  info.location = ast->location;
+  info.text = ast->text;
 }
 
 void Decoder::decode(const ptx::Instruction &instruction) {
   ast = &instruction;
   out = Instr();
   failedNow = readsCondition = writesCondition = false;
-  types.clear();
-  for (std::string_view m : instruction.modifiers)
-    if (Type t = ptx::parseType(m); t != Type::None)
-      types.push_back(t);
-  if (const Form *form = findForm(instruction)) {
+  types = instruction.mnemonic->types;
+  if (const Form *form = linker.form(instruction)) {
     form->build(*this, form->variant);
   } else {
     std::string name(instruction.opcode);
@@ -537,100 +511,46 @@ void Decoder::decode(const ptx::Instruction &instruction) {
     fail("instruction '" + name + "' is not modelled");
   }
   if (instruction.guard >= 0) {
-    if (function.registers[instruction.guard].type != Type::Pred)
+    if (function.registers[static_cast<size_t>(instruction.guard)].type != Type::Pred)
       fail("the guard is no predicate register");
-    out.guard = registerOffset[instruction.guard];
+    out.guard = registerOffset[static_cast<size_t>(instruction.guard)];
     out.flags |= kGuarded | (instruction.guardNegated ? kGuardNegated : 0);
   }
   if (!failedNow)
     describeRegisters(instruction);
-  kernel.code.push_back(out);
-  InstrInfo info;
-  info.line = instruction.line;
-  info.location = instruction.location;
-  info.text = std::string(instruction.text);
-  kernel.info.push_back(std::move(info));
-}
-
-void Decoder::collectTracked() {
-  if (kernel.tracked.empty())
-    return;
-  // Registers that plain moves connect to a tracked one hold the same value in other names: track
-  // them too.
-  bool changed = true;
-  auto isTracked = [&](int32_t offset) {
-    size_t slot = static_cast<size_t>(offset) / 64;
-    return offset >= 0 && slot < kernel.trackedAt.size() && kernel.trackedAt[slot];
-  };
-  while (changed) {
-    changed = false;
-    for (const Instr &instr : kernel.code)
-      if ((instr.flags & kPlainMove) && instr.s[0] >= 0 && instr.width == 4) {
-        bool from = isTracked(instr.s[0]), to = isTracked(instr.d[0]);
-        if (from == to)
-          continue;
-        track(from ? instr.d[0] : instr.s[0]);
-        changed = true;
-      }
-  }
-  for (size_t pc = 0; pc < kernel.code.size(); ++pc) {
-    Instr &instr = kernel.code[pc];
-    if (instr.flags & kSelfChecked)
-      continue;
-    InstrInfo &info = kernel.info[pc];
-    auto note = [&](int32_t offset, std::vector<uint32_t> &into) {
-      if (isTracked(offset))
-        into.push_back(kernel.trackedAt[static_cast<size_t>(offset) / 64] - 1);
-    };
-    for (Src s : instr.s)
-      note(s, info.trackedReads);
-    for (int32_t d : instr.d)
-      note(d, info.trackedWrites);
-    // Vector operands: loads write theirs, everything else reads them.
-    for (uint32_t i = 0; i < instr.listCount; ++i)
-      note(kernel.lists[instr.list + i], instr.sub & 0x80 ? info.trackedWrites : info.trackedReads);
-    if (!info.trackedReads.empty() || !info.trackedWrites.empty())
-      instr.flags |= kTracked;
-  }
+  append(out);
 }
 
 void Decoder::run() {
-  FunctionAttributes &attributes = kernel.attributes;
-  attributes.name = std::string(function.name);
-  for (uint32_t i = 0; i < function.paramCount; ++i) {
-    const ptx::Symbol &symbol = function.symbols[i];
-    attributes.params.push_back({std::string(symbol.name), static_cast<uint32_t>(symbol.offset),
-                                 static_cast<uint32_t>(symbol.bytes), symbol.alignment});
-  }
-  attributes.paramBytes = function.paramBytes;
-  attributes.maxRegisters = function.maxRegisters;
-  attributes.requiredBlock = function.requiredThreads;
-  attributes.requiredCluster = function.requiredCluster;
-  if (function.requiredThreads)
-    attributes.maxThreadsPerBlock = static_cast<uint32_t>(function.requiredThreads->count());
-  else if (function.maxThreads)
-    attributes.maxThreadsPerBlock = static_cast<uint32_t>(function.maxThreads->count());
-  layoutRegisters();
-  layoutSymbols();
-  attributes.sharedBytes = kernel.staticEnd - kSharedStart;
-  attributes.localBytes = kernel.localBytes;
-  kernel.code.reserve(function.body.size() + 1);
-  for (const ptx::Instruction &instruction : function.body)
+  // Instructions of our own may stand before the one that needs them, so labels are translated once
+  // all have their place.
+  std::vector<uint32_t> placeOf;
+  placeOf.reserve(function.body.size() + 1);
+  const size_t first = kernel.code.size(), firstTable = kernel.branchTables.size();
+  kernel.functions[selfIndex].first = static_cast<uint32_t>(first);
+  for (const ptx::Instruction &instruction : function.body) {
+    placeOf.push_back(static_cast<uint32_t>(kernel.code.size()));
     decode(instruction);
-  if (kernel.registerBytes >= (1u << 30))
-    errors.push_back({function.line, "the function has too many registers"});
+  }
+  placeOf.push_back(static_cast<uint32_t>(kernel.code.size()));
   // Falling off the end is a return.
-  static ptx::Instruction end = [] {
-    ptx::Instruction i;
-    i.opcode = "ret";
-    i.text = "(end of the function)";
-    return i;
-  }();
-  decode(end);
-  if (!function.body.empty())
-    kernel.info.back().line = function.body.back().line;
-  collectTracked();
-  kernel.reconverge = reconvergencePoints(kernel);
+  static const ptx::Mnemonic mnemonic{0, "ret", {}, {}};
+  ptx::Instruction end;
+  end.mnemonic = &mnemonic;
+  end.opcode = "ret";
+  end.text = "(end of the function)";
+  end.line = function.body.empty() ? function.line : function.body.back().line;
+  ast = &end;
+  out = Instr();
+  failedNow = false;
+  buildReturn(*this, 0);
+  append(out);
+  for (size_t pc = first; pc < kernel.code.size(); ++pc)
+    if (flowOf(kernel.code[pc]) == Flow::Branch)
+      kernel.code[pc].target = placeOf[kernel.code[pc].target];
+  for (size_t i = firstTable; i < kernel.branchTables.size(); ++i)
+    for (uint32_t &target : kernel.branchTables[i])
+      target = placeOf[target];
 }
 
 } // namespace girih::emu

@@ -48,6 +48,7 @@ GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
 std::span<const Form> roundedForms();
 std::span<const Form> atomicForms();
 std::span<const Form> fenceForms();
+std::span<const Form> callForms();
 std::span<const Form> controlForms();
 std::span<const Form> warpForms();
 std::span<const Form> barrierForms();
@@ -98,19 +99,33 @@ enum class Special : uint8_t {
   ClusterNctarank,
   DynamicSmemSize,
   TotalSmemSize,
+  AggrSmemSize,
+  ReservedSmemBegin,
+  ReservedSmemEnd,
+  ReservedSmemCap,
+  ReservedSmem0,
+  ReservedSmem1,
   IsExplicitCluster,
+  GridId,
+  GridIdLow, ///< its lower 32 bits
 };
+
+class Linker;
 
 class Decoder {
 public:
-  Decoder(const ptx::Function &function, const ModuleImage &module, Kernel &kernel,
-          std::vector<ptx::Diagnostic> &errors);
+  /// `self`: the function's index in Kernel::functions.
+  Decoder(const ptx::Function &function, uint32_t self, const ModuleImage &module, Kernel &kernel,
+          Linker &linker, std::vector<ptx::Diagnostic> &errors);
+  /// Gives every register and variable its place. Before any function is decoded, because calls
+  /// name each other's parameters.
+  void layout();
   void run();
 
   // The instruction at hand.
   const ptx::Instruction *ast = nullptr;
   Instr out;
-  std::vector<ptx::Type> types; ///< the modifiers that are types, in order
+  std::span<const ptx::Type> types; ///< the modifiers that are types, in order
   bool has(std::string_view modifier) const;
   /// The first of these that is present, as its index, or -1.
   int which(std::initializer_list<std::string_view> modifiers) const;
@@ -153,17 +168,32 @@ public:
   /// Declares registers that a wgmma uses; they are tracked.
   void track(int32_t offset);
   AddressSpace spaceModifier() const;
+  /// Calls: an actual argument or result. `formal` says what it is passed to, as far as known.
+  Passing passing(const ptx::Operand &operand, const ptx::Formal &formal, bool isResult);
+  const ptx::Function &functionAst() const { return function; }
+  uint32_t self() const { return selfIndex; }
+  bool isKernel() const { return function.isEntry; }
 
   Kernel &kernel;
+  Linker &linker;
 
 private:
   int32_t condition();
   void layoutRegisters();
   void layoutSymbols();
-  void collectTracked();
   void decode(const ptx::Instruction &instruction);
   void describeRegisters(const ptx::Instruction &instruction);
-  const Form *findForm(const ptx::Instruction &instruction);
+  void append(const Instr &instr);
+  /// A register of its own for a value that one instruction needs.
+  int32_t temporary(unsigned width);
+  /// base + offset, by an instruction of its own.
+  Src addTo(int32_t base, uint64_t offset, unsigned width);
+  /// The address of a variable: a constant, except in the frame of a recursive function.
+  Src symbolValue(const ptx::Operand &operand, unsigned width);
+  /// Is this the parameter that is an array of any size?
+  bool isFlexible(uint32_t symbol) const;
+  Src special(std::string_view name, unsigned width, uint8_t *anyWidth);
+  Src specialRegister(Special which, unsigned width, uint8_t *anyWidth);
   uint64_t symbolAddress(const ptx::Symbol &symbol);
 
   const ptx::Function &function;
@@ -171,9 +201,11 @@ private:
   std::vector<ptx::Diagnostic> &errors;
   bool failedNow = false;
   std::vector<int32_t> registerOffset;
+  /// Of variables in the frame the offset in it.
   std::vector<uint64_t> symbolOffset;
+  std::vector<bool> symbolInFrame;
+  uint32_t selfIndex;
   std::unordered_map<uint64_t, Src> constantsByValue[17];
-  std::unordered_map<std::string, const Form *> formCache;
   int32_t conditionOffset = kNone;
   bool readsCondition = false, writesCondition = false;
   int32_t scratchByWidth[17];

@@ -101,7 +101,7 @@ struct Instr {
 struct InstrInfo {
   unsigned line = 0;
   ptx::Location location;
-  std::string text;
+  std::string_view text; ///< in the module's text
   /// Tracked registers read and written (indices into Kernel::tracked), for the checks of wgmma
   /// operands.
   std::vector<uint32_t> trackedReads, trackedWrites;
@@ -119,8 +119,57 @@ struct SpecialUse {
   int32_t offset;
 };
 
+/// Where a value that a call passes lies, on one of its sides.
+struct Passing {
+  enum class Kind : uint8_t { Register, Predicate, Frame } kind = Kind::Register;
+  uint8_t width = 0;     ///< of the register
+  Src at = kNone;        ///< the register, or a constant
+  uint32_t offset = 0;   ///< in the function's frame
+  uint32_t bytes = 0;    ///< what is passed
+  bool flexible = false; ///< an array of any size
+};
+
+/// A device function, or the kernel itself, as a part of a kernel's code.
+struct KernelFunction {
+  std::string_view name;
+  /// What a pointer to it holds.
+  uint64_t address = 0;
+  uint32_t first = 0; ///< its first instruction
+  /// It may be called while it runs. Its frames lie on the lane's stack, and a call saves its
+  /// registers; the frame of any other function has a place of its own.
+  bool recursive = false;
+  /// The frame's address in local memory: a 64-bit register of a recursive function, or `base`.
+  int32_t frameRegister = kNone;
+  uint32_t frameBase = 0, frameBytes = 0, frameAlignment = 16;
+  /// The address of the parameter that is an array of any size: a 64-bit register.
+  int32_t flexRegister = kNone;
+  /// Its registers: offsets in the register file.
+  int32_t registersBegin = 0, registersEnd = 0;
+  std::vector<Passing> results, parameters;
+};
+
+/// What the system provides (vprintf, malloc, ...).
+enum class SystemCall : uint8_t { None, Printf, Malloc, Free, AssertFail };
+
+/// A call, as its caller sees it.
+struct CallSite {
+  uint32_t caller = 0;
+  /// In Kernel::functions; ~0 for an indirect call.
+  uint32_t function = ~0u;
+  SystemCall system = SystemCall::None;
+  std::vector<Passing> results, arguments;
+  /// An indirect call with .calltargets or a call table: the functions that it may call.
+  std::vector<uint32_t> targets;
+  bool anyTarget = false;
+};
+
 struct Kernel {
   FunctionAttributes attributes;
+  /// The kernel itself, then the functions that it may call.
+  std::vector<KernelFunction> functions;
+  std::vector<CallSite> calls;
+  /// Targets of brx.idx.
+  std::vector<std::vector<uint32_t>> branchTables;
   std::vector<Instr> code;
   std::vector<InstrInfo> info;
   /// Per instruction: where lanes that part at it meet again (immediate post-dominator), or
@@ -140,6 +189,7 @@ struct Kernel {
   std::vector<RegisterUse> uses;
   /// Bytes of the register at each slot; 1 for a predicate.
   std::vector<uint8_t> slotBytes;
+  /// Local memory of a lane at its start: frames with a place of their own.
   uint32_t localBytes = 0;
   /// Shared memory: where static variables end and where dynamic memory begins.
   uint32_t staticEnd = 0, dynamicBase = 0;
@@ -155,6 +205,8 @@ struct ModuleImage {
   std::vector<ptx::Location> callSites;
   LocationResolver resolve;
   std::map<std::string, AllocationInfo, std::less<>> variables;
+  /// Device functions and what pointers to them hold.
+  std::map<std::string, uint64_t, std::less<>> functions;
   std::vector<std::unique_ptr<Kernel>> kernels;
 
   /// The user's line or lines for a location; empty if unknown. May be called from several threads;

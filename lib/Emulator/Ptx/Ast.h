@@ -2,19 +2,24 @@
 // resolved.
 //
 // Scopes end with the parser: every register of a function, of whatever nested block, has a number
-// of its own.
+// of its own. Instructions and operands lie in an arena and are views of each other; a module of a
+// megabyte has a hundred thousand of them.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_EMULATOR_PTX_AST_H
 #define GIRIH_EMULATOR_PTX_AST_H
 
+#include "Emulator/Ptx/Arena.h"
 #include "girih/Emulator/Finding.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace girih::emu::ptx {
@@ -72,6 +77,8 @@ enum class OperandKind : uint8_t {
   Sink,     ///< _
   Pair,     ///< a|b
   Tensor,   ///< [map, {coordinates}]
+  List,     ///< (elements): the arguments or results of a call
+  Table,    ///< `index` into Function::tables
   Name,     ///< some other word, e.g. a function's name
 };
 
@@ -84,7 +91,7 @@ struct Operand {
   uint32_t index = 0;
   int64_t value = 0;
   std::string_view name;
-  std::vector<Operand> elements;
+  std::span<Operand> elements;
 };
 
 /// Where `.loc` says an instruction comes from.
@@ -95,10 +102,22 @@ struct Location {
   bool operator==(const Location &) const = default;
 };
 
-struct Instruction {
+/// An opcode with its modifiers, as it is written; one object for all instructions that write it in
+/// the same way.
+struct Mnemonic {
+  uint32_t index = 0; ///< counts the module's mnemonics
   std::string_view opcode;
   std::vector<std::string_view> modifiers;
-  std::vector<Operand> operands;
+  /// The modifiers that are types, in order.
+  std::vector<Type> types;
+};
+
+struct Instruction {
+  const Mnemonic *mnemonic = nullptr;
+  /// The mnemonic's parts.
+  std::string_view opcode;
+  std::span<const std::string_view> modifiers;
+  std::span<Operand> operands;
   /// The guard predicate's register, or -1.
   int32_t guard = -1;
   bool guardNegated = false;
@@ -119,6 +138,8 @@ struct Symbol {
   bool external = false;
   /// Offset in its space, where the parser knows it (parameters).
   uint64_t offset = 0;
+  /// Index in ModuleAst::variables of a variable of the module, or -1.
+  int32_t moduleIndex = -1;
   /// Initialiser, in bytes; and places in it that hold the address of another symbol.
   std::vector<uint8_t> initial;
   struct Fixup {
@@ -127,6 +148,8 @@ struct Symbol {
     int64_t addend;
     unsigned bytes;
     bool generic;
+    /// Bits of the address that the element holds, as mask(symbol) has it; all if 0.
+    uint64_t mask = 0;
   };
   std::vector<Fixup> fixups;
   unsigned line = 0;
@@ -136,18 +159,58 @@ struct Register {
   Type type = Type::None;
 };
 
+/// A formal parameter or result of a device function or a call prototype.
+struct Formal {
+  std::string_view name;
+  Type type = Type::None;
+  uint32_t alignment = 1;
+  uint64_t bytes = 0;
+  /// `.reg`; otherwise `.param`.
+  bool inRegister = false;
+  /// The last parameter is `x[]`: the call decides how large it is.
+  bool flexible = false;
+  /// Index in Function::registers or Function::symbols.
+  uint32_t index = 0;
+};
+struct Prototype {
+  std::vector<Formal> results, parameters;
+  bool noReturn = false;
+};
+
+/// What `.branchtargets`, `.calltargets` and `.callprototype` declare under a label.
+struct Table {
+  enum class Kind : uint8_t { Branches, Calls, Prototype } kind = Kind::Branches;
+  std::string_view name;
+  std::vector<uint32_t> labels;            ///< Branches: instructions
+  std::vector<std::string_view> functions; ///< Calls
+  Prototype prototype;
+};
+
 struct Function {
   std::string_view name;
   bool isEntry = false;
   bool hasBody = false;
+  bool weak = false;
   unsigned line = 0;
+  /// Of a device function. A kernel's parameters are `symbols`.
+  Prototype prototype;
   std::vector<Register> registers;
   std::vector<Symbol>
       symbols; ///< parameters first, then locals, then module variables that the body names
+  std::vector<Table> tables;
+  /// Names of functions (or what may be some) that the body calls, and that it names otherwise.
+  std::vector<std::string_view> called, named;
+  bool callsIndirectly = false;
+  /// Parameters at the beginning of `symbols`.
   uint32_t paramCount = 0;
+  /// A kernel's parameters.
   uint32_t paramBytes = 0;
+  /// `.param` variables in the frame: a device function's own parameters, then those of its calls.
+  uint32_t frameParamBytes = 0;
   std::vector<Instruction> body;
   std::optional<Dim3> maxThreads, requiredThreads, requiredCluster;
+  bool explicitCluster = false, blocksAreClusters = false;
+  uint32_t maxClusterRank = 0;
   uint32_t maxRegisters = 0;
   uint32_t minBlocks = 0;
 };
@@ -157,6 +220,12 @@ struct Diagnostic {
   std::string message;
 };
 
+/// `.alias name, aliasee`.
+struct Alias {
+  std::string_view name, target;
+  unsigned line;
+};
+
 struct ModuleAst {
   std::string_view version, target;
   std::vector<std::string_view> files;
@@ -164,7 +233,11 @@ struct ModuleAst {
   std::vector<Location> callSites;
   std::vector<Symbol> variables;
   std::vector<Function> functions;
+  std::vector<Alias> aliases;
   std::vector<Diagnostic> errors;
+  /// Hold what the views above point to, beside the text.
+  Arena arena;
+  std::unordered_map<std::string_view, std::unique_ptr<Mnemonic>> mnemonics;
 };
 
 } // namespace girih::emu::ptx

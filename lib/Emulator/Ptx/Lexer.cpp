@@ -33,7 +33,8 @@ constexpr std::array<uint8_t, 256> classes = [] {
 bool has(char c, uint8_t what) { return classes[static_cast<uint8_t>(c)] & what; }
 } // namespace
 
-void Lexer::skipSpace() {
+/// False at a comment that does not end.
+bool Lexer::skipSpace() {
   while (position < text.size()) {
     char c = text[position];
     if (c == '\n')
@@ -46,16 +47,17 @@ void Lexer::skipSpace() {
     } else if (c == '/' && text.substr(position, 2) == "/*") {
       size_t end = text.find("*/", position + 2);
       if (end == std::string_view::npos)
-        end = text.size() - 2;
+        return false;
       for (size_t i = position; i < end; ++i)
         lineNumber += text[i] == '\n';
       position = end + 2;
     } else if (c == '\0') {
       position = text.size();
     } else {
-      return;
+      return true;
     }
   }
+  return true;
 }
 
 void Lexer::lexNumber() {
@@ -90,9 +92,13 @@ void Lexer::lexNumber() {
   } else if (text[position] == '0' && (second == 'x' || second == 'X')) {
     position += 2;
     current.value = digits(16);
+    if (position == start + 2)
+      current.kind = Tok::Bad;
   } else if (text[position] == '0' && (second == 'b' || second == 'B')) {
     position += 2;
     current.value = digits(2);
+    if (position == start + 2)
+      current.kind = Tok::Bad;
   } else {
     size_t probe = position;
     while (probe < text.size() && has(text[probe], Digit))
@@ -113,16 +119,33 @@ void Lexer::lexNumber() {
       current.value = digits(text[position] == '0' ? 8 : 10);
     }
   }
-  if (current.kind == Tok::Integer && position < text.size() && text[position] == 'U')
-    ++position;
+  if (current.kind == Tok::Integer) {
+    current.isUnsigned = current.value >> 63;
+    if (position < text.size() && text[position] == 'U') {
+      current.isUnsigned = true;
+      ++position;
+    }
+  }
+  // "08", "0x", "12ab": digits that the number cannot have.
+  if (position < text.size() && has(text[position], Continue)) {
+    current.kind = Tok::Bad;
+    while (position < text.size() && has(text[position], Continue))
+      ++position;
+  }
   current.text = text.substr(start, position - start);
 }
 
 void Lexer::advance() {
-  skipSpace();
+  const bool ended = skipSpace();
   tokenStart = position;
   current = Token();
   current.line = lineNumber;
+  if (!ended) {
+    current.kind = Tok::Bad;
+    current.text = text.substr(position, 2);
+    position = text.size();
+    return;
+  }
   if (position >= text.size())
     return;
   char c = text[position];
@@ -151,18 +174,36 @@ void Lexer::advance() {
     position = end < text.size() ? end + 1 : end;
   } else {
     current.kind = Tok::Punct;
-    current.text = text.substr(position++, 1);
+    size_t length = 1;
+    char next = position + 1 < text.size() ? text[position + 1] : ' ';
+    // Operators of constant expressions (4.5.5). "|" and "!" stand before operands too, alone.
+    if (((c == '<' || c == '>') && (next == c || next == '=')) ||
+        ((c == '=' || c == '!') && next == '=') || (c == '&' && next == '&') ||
+        (c == '|' && next == '|'))
+      length = 2;
+    current.text = text.substr(position, length);
+    position += length;
   }
 }
 
-void Lexer::skipBraces() {
-  for (int depth = 1; depth > 0 && current.kind != Tok::End;) {
+bool Lexer::colonFollows() const {
+  size_t at = position;
+  while (at < text.size() && has(text[at], Space))
+    ++at;
+  return at < text.size() && text[at] == ':';
+}
+
+bool Lexer::skipBraces() {
+  for (int depth = 1; depth > 0;) {
+    if (current.kind == Tok::End || current.kind == Tok::Bad)
+      return false;
     if (current.is('{'))
       ++depth;
     if (current.is('}'))
       --depth;
-    advance();
+    take();
   }
+  return true;
 }
 
 } // namespace girih::emu::ptx

@@ -24,8 +24,11 @@ struct Token {
   /// Integer: the value. Float: the bits, of a float if `single`, else of a double.
   uint64_t value = 0;
   bool single = false;
+  /// Integer: has the suffix U, or does not fit .s64.
+  bool isUnsigned = false;
 
-  bool is(char c) const { return kind == Tok::Punct && text[0] == c; }
+  bool is(char c) const { return kind == Tok::Punct && text.size() == 1 && text[0] == c; }
+  bool isTwo(const char *two) const { return kind == Tok::Punct && text == two; }
   bool isWord(std::string_view word) const { return kind == Tok::Word && text == word; }
 };
 
@@ -36,29 +39,36 @@ public:
   const Token &peek() const { return current; }
   Token take() {
     Token result = current;
+    lastEnd = position;
     advance();
     return result;
   }
   bool takeIf(char c) {
     if (!current.is(c))
       return false;
+    lastEnd = position;
     advance();
     return true;
   }
+  /// Is the current token followed by a colon? Labels are told from instructions by it.
+  bool colonFollows() const;
   unsigned line() const { return current.line; }
   /// Offset of the current token in the text.
   size_t offset() const { return tokenStart; }
-  /// Jumps over everything up to and including the brace that closes the one just taken.
-  void skipBraces();
+  /// Offset behind the last token taken.
+  size_t endOfLast() const { return lastEnd; }
+  /// Jumps over everything up to and including the brace that closes the one just taken. False if
+  /// the text ends before.
+  bool skipBraces();
 
 private:
   void advance();
-  void skipSpace();
+  bool skipSpace();
   void lexNumber();
 
   std::string_view text;
   size_t position = 0;
-  size_t tokenStart = 0;
+  size_t tokenStart = 0, lastEnd = 0;
   unsigned lineNumber = 1;
   Token current;
 };

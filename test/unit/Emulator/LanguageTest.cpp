@@ -120,7 +120,7 @@ TEST(Language, RefusesWhatIsNotModelled) {
             "test.ptx:10: instruction 'add.u8x4' is not modelled: add.u8x4 %r1, %r2, %r3");
   EXPECT_THAT(load("add.s32.wrap %r1, %r2, %r3;"),
               HasSubstr("instruction 'add.s32.wrap' is not modelled"));
-  EXPECT_THAT(load("call.uni f;"), HasSubstr("instruction 'call.uni' is not modelled"));
+  EXPECT_THAT(load("call.uni f;"), HasSubstr("no device function 'f' is declared"));
   EXPECT_THAT(load("bra NOWHERE;"), HasSubstr("no label 'NOWHERE' in scope"));
   EXPECT_THAT(load("mov.u32 %r1, %undeclared;"),
               HasSubstr("special register '%undeclared' is not modelled"));
