@@ -55,10 +55,9 @@ class _Config(c.Structure):
 def _driver():
     """The library with a current context."""
     library = c.CDLL(str(BUILD / "lib/libgirih_cuda.so"))
-    library.girihEmulatorReports.restype = c.c_size_t
-    library.girihEmulatorReportsJson.restype = c.c_size_t
-    for name in ("girihEmulatorReports", "girihEmulatorReportsJson"):
+    for name in ("girihEmulatorReports", "girihEmulatorReportsJson", "girihEmulatorStatsJson"):
         getattr(library, name).argtypes = [c.c_char_p, c.c_size_t]
+        getattr(library, name).restype = c.c_size_t
     context = c.c_void_p()
     for result in (
         library.cuInit(0),
@@ -76,6 +75,11 @@ def _text(function) -> str:
     buffer = c.create_string_buffer(size + 1)
     function(buffer, size + 1)
     return buffer.value.decode()
+
+
+def stats() -> dict:
+    """What the device counted in the last launch: girihEmulatorStatsJson of the driver's header."""
+    return json.loads(_text(_driver().girihEmulatorStatsJson))
 
 
 def _check(result: int, what: str) -> None:

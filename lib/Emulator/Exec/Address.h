@@ -43,10 +43,9 @@ namespace girih::emu {
   return AddressSpace::Global;
 }
 
-inline bool misaligned(Context &c, unsigned lane, uint64_t address, uint32_t bytes,
-                       const char *space, const char *what) {
-  if (address % bytes == 0)
-    return false;
+/// Says that an address is no multiple of the access's size.
+inline void reportMisaligned(Context &c, unsigned lane, uint64_t address, uint32_t bytes,
+                             const char *space, const char *what) {
   Site here = c.cluster.here(c, what, static_cast<int>(lane));
   here.space = space;
   here.address = address;
@@ -55,6 +54,13 @@ inline bool misaligned(Context &c, unsigned lane, uint64_t address, uint32_t byt
                   std::string("the address of a ") + std::to_string(bytes) +
                       "-byte access is not a multiple of " + std::to_string(bytes),
                   {here});
+}
+/// Reports an address that is no multiple of `bytes`, a power of two.
+[[gnu::always_inline]] inline bool misaligned(Context &c, unsigned lane, uint64_t address,
+                                              uint32_t bytes, const char *space, const char *what) {
+  if ((address & (bytes - 1)) == 0) [[likely]]
+    return false;
+  reportMisaligned(c, lane, address, bytes, space, what);
   return true;
 }
 

@@ -70,7 +70,8 @@ Step copy(Context &c, const Instr &in) {
     }
     if (ignored >> lane & 1)
       size = 0;
-    if (size && !c.cluster.checkGlobal(c, lane, source, size, "reads"))
+    if (size && !c.cluster.globalInBounds(source, size) &&
+        !c.cluster.checkGlobal(c, lane, source, size, "reads"))
       return Step::Block;
     op->destination[lane] = offset;
     op->source[lane] = source;

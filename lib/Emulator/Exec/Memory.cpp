@@ -105,8 +105,9 @@ struct Place {
 };
 
 /// Checks one lane's access and finds its bytes. False: reported, the cluster has stopped.
-bool place(Context &c, const Instr &in, unsigned lane, uint64_t address, uint32_t bytes,
-           bool writes, Place &out) {
+[[gnu::always_inline]] inline bool place(Context &c, const Instr &in, unsigned lane,
+                                         uint64_t address, uint32_t bytes, bool writes,
+                                         Place &out) {
   const char *what = writes ? "writes" : "reads";
   const bool check = c.cluster.checking();
   out.space = classify(in.space, address);
@@ -114,7 +115,9 @@ bool place(Context &c, const Instr &in, unsigned lane, uint64_t address, uint32_
   case AddressSpace::Shared: {
     uint32_t offset = 0;
     out.cta = c.cluster.sharedTarget(c, lane, address, bytes, offset, what);
-    if (!out.cta || misaligned(c, lane, offset, bytes, "shared", what))
+    if (!out.cta)
+      return false;
+    if (misaligned(c, lane, offset, bytes, "shared", what))
       return false;
     out.address = offset;
     out.bytes = out.cta->shared.data() + offset;

@@ -114,7 +114,7 @@ bool Cluster::checkGlobal(const Context &c, uint32_t lane, uint64_t address, uin
   return false;
 }
 
-Cta *Cluster::sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
+Cta *Cluster::findShared(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
                            uint32_t &offset, const char *what) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowBytes)
     address -= kSharedWindow;

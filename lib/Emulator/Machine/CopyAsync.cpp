@@ -57,15 +57,18 @@ bool CopyAsync::advance(Cluster &cluster) {
   uint32_t begin = 0, end = 0, readBytes = 0;
   uint64_t from = 0;
   auto note = [&] {
-    if (begin != end && cluster.checking())
-      cluster.asyncWrite(*cta, begin, end - begin, who);
-    cluster.noteGlobalAsync(who, globalSnapshot(), from, readBytes, false);
+    if (cluster.checking()) {
+      if (begin != end)
+        cluster.asyncWrite(*cta, begin, end - begin, who);
+      cluster.noteGlobalAsync(who, globalSnapshot(), from, readBytes, false);
+    }
     begin = end = readBytes = 0;
   };
   for (uint32_t m = now; m; m &= m - 1) {
     uint32_t lane = static_cast<uint32_t>(__builtin_ctz(m)), at = destination[lane];
     uint8_t *to = cta->shared.data() + at;
-    std::memset(to, 0, bytes);
+    if (read[lane] < bytes)
+      std::memset(to, 0, bytes);
     if (read[lane]) {
       if (!cluster.globalInBounds(source[lane], read[lane])) {
         Site here = site(cluster, "cp.async reads");

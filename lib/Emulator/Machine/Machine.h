@@ -443,7 +443,13 @@ public:
   }
   /// The CTA and offset that a shared::cluster address means; nullptr (reported) if there is none.
   Cta *sharedTarget(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
-                    uint32_t &offset, const char *what);
+                    uint32_t &offset, const char *what) {
+    if (address >= kSharedStart && address + bytes <= c.cta.shared.size()) [[likely]] {
+      offset = static_cast<uint32_t>(address);
+      return &c.cta;
+    }
+    return findShared(c, lane, address, bytes, offset, what);
+  }
   /// A weak access to one run of shared memory, by lanes from `lane` on that access `laneBytes`
   /// each (32: all access
   /// all bytes; laneBytes 0: the warp as a whole).
@@ -568,6 +574,8 @@ public:
 
 private:
   bool findGlobal(uint64_t address, uint64_t bytes);
+  Cta *findShared(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
+                  uint32_t &offset, const char *what);
   void orderStrong(const Context &c, SyncPoints &points, uint64_t location, uint16_t flags);
   Accessor sharedAccessor(const Context &c, uint32_t lane, uint32_t bytes,
                           uint32_t laneBytes) const;
