@@ -108,6 +108,26 @@ def bf16_values(bits: np.ndarray) -> np.ndarray:
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+def fp8_values(exponent_bits: int, mantissa_bits: int, bias: int, largest: float) -> np.ndarray:
+    """The non-negative values of an 8-bit format in the order of their bits, to the largest finite one."""
+    bits = np.arange(1 << (exponent_bits + mantissa_bits))
+    exponent, mantissa = bits >> mantissa_bits, bits & ((1 << mantissa_bits) - 1)
+    values = (mantissa + (exponent > 0) * (1 << mantissa_bits)) * np.exp2(
+        np.maximum(exponent, 1) - bias - mantissa_bits
+    )
+    return values[: np.flatnonzero(values == largest)[0] + 1]
+
+
+# OCP 8-bit Floating Point Specification 1.0, table 1.
+E4M3 = fp8_values(4, 3, 7, 448.0)
+E5M2 = fp8_values(5, 2, 15, 57344.0)
+
+
+def e4m3_values(bits: np.ndarray) -> np.ndarray:
+    """The values of e4m3 bits that are numbers."""
+    return np.where(bits & 128, -1.0, 1.0) * E4M3[bits & 127]
+
+
 class Bf16(Close):
     """A result of bfloat16 bits against values."""
 

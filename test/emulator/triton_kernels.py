@@ -195,3 +195,68 @@ def count_values(x, counts, n, BLOCK: tl.constexpr, BINS: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     values = tl.load(x + offsets, mask=offsets < n, other=0)
     tl.atomic_add(counts + tl.arange(0, BINS), tl.histogram(values, BINS, mask=offsets < n))
+
+
+@triton.jit
+def matmul_fp8(
+    a, b, c, k, stride_a, stride_b, stride_c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
+    """Products of e4m3; B is stored by columns, as wgmma wants it."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns = tl.program_id(1) * BN + tl.arange(0, BN)
+    inner = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, k, BK):
+        ta = tl.load(a + rows[:, None] * stride_a + start + inner[None, :])
+        tb = tl.load(b + columns[None, :] * stride_b + start + inner[:, None])
+        total = tl.dot(ta, tb, total)
+    tl.store(c + rows[:, None] * stride_c + columns[None, :], total)
+
+
+@triton.jit
+def matmul_reduced_by_copies(
+    a, b, c, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLIT: tl.constexpr
+):
+    """Parts along K, added to C by the copy engine."""
+    row = tl.program_id(0) * BM
+    column = tl.program_id(1) * BN
+    total = tl.zeros((BM, BN), tl.float32)
+    for start in range(tl.program_id(2) * BK, k, BK * SPLIT):
+        total = tl.dot(a.load([row, start]), b.load([start, column]), total)
+    c.atomic_add([row, column], total)
+
+
+@triton.jit
+def attention_descriptors(
+    q, k, v, o, length, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, SPECIALIZE: tl.constexpr,
+):  # fmt: skip
+    """Forward attention of one head by tensor copies; with SPECIALIZE they come from a warp of their own."""
+    row = tl.program_id(0) * BM
+    high = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    out = tl.zeros([BM, D], tl.float32)
+    tq = q.load([row, 0])
+    for start in tl.range(0, length, BN, warp_specialize=SPECIALIZE):
+        scores = tl.dot(tq, k.load([start, 0]).T) * scale
+        next_high = tl.maximum(high, tl.max(scores, 1))
+        p = tl.exp2(scores - next_high[:, None])
+        shrink = tl.exp2(high - next_high)
+        total = total * shrink + tl.sum(p, 1)
+        out = tl.dot(p.to(v.dtype), v.load([start, 0]), out * shrink[:, None])
+        high = next_high
+    o.store([row, 0], (out / total[:, None]).to(o.dtype))
+
+
+@triton.jit
+def sums_in_order(x, partial, flags, y, BLOCK: tl.constexpr):
+    """Each program waits for the flag of the one before it and extends its sum."""
+    program = tl.program_id(0)
+    total = tl.sum(tl.load(x + program * BLOCK + tl.arange(0, BLOCK)), 0)
+    if program > 0:
+        while tl.atomic_add(flags + program - 1, 0, sem="acquire") == 0:
+            pass
+        total += tl.load(partial + program - 1)
+    tl.store(partial + program, total)
+    tl.debug_barrier()
+    tl.atomic_xchg(flags + program, 1, sem="release")
+    tl.store(y + program, total)

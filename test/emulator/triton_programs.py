@@ -17,6 +17,7 @@ from programs import (
     Launch,
     Program,
     bf16_bits,
+    e4m3_values,
     dot_bound,
     round_bf16,
     sum_bound,
@@ -70,9 +71,11 @@ def triton(
             else:
                 arguments.append(value)
         programs = int(np.prod(grid))
+        # A program is a cluster when it has several CTAs.
+        first, *others = (grid,) if isinstance(grid, int) else grid
         scratch = np.zeros(max(1, facts.scratch_bytes * programs), np.uint8)
         return Launch(
-            grid,
+            (first * facts.cluster, *others),
             facts.warps * 32,
             [*arguments, scratch if facts.scratch_bytes else None, None],
             {position[name]: value for name, value in expect.items()},
@@ -284,10 +287,25 @@ def matmul_descriptors(rng, m, n, k):
     )
 
 
-def clustered(rng, m, n, k):
+# Two CTAs of a cluster share a tile of the grid.
+@triton(
+    "matmul_descriptors",
+    {
+        "a": "tensordesc<fp16[128, 64]>",
+        "b": "tensordesc<fp16[64, 128]>",
+        "c": "tensordesc<fp16[128, 128]>",
+        "k": "i32",
+    },
+    {"BM": 128, "BN": 128, "BK": 64},
+    {"m": 128, "n": 256, "k": 192},
+    suffix="_cluster",
+    num_stages=3,
+    num_ctas=2,
+)
+def matmul_cluster(rng, m, n, k):
     a, b = f16_pair(rng, m, n, k)
     return (
-        (ceil(m, 128) * 2, ceil(n, 128)),
+        (ceil(m, 128), ceil(n, 128)),
         [Described(a), Described(b), Described(np.zeros((m, n), f16)), k],
         {"c": product(a, b)},
     )
@@ -341,7 +359,8 @@ def persistent(suffix, specialize, block, **options):
 
 
 persistent("", False, (64, 64, 64), num_stages=3)
-persistent("_specialized", True, (64, 64, 64), num_stages=3)
+# Two groups of consumers share the rows of a tile. (With 64 rows both compute and store the whole tile.)
+persistent("_specialized", True, (128, 64, 64), num_stages=3, num_warps=8)
 persistent("_8_warps", False, (128, 128, 64), num_stages=2, num_warps=8)
 
 
@@ -362,7 +381,59 @@ def matmul_split_k(rng, k, m=64, n=64):
     )
 
 
+@triton(
+    "matmul_fp8",
+    {
+        "a": "*fp8e4nv!", "b": "*fp8e4nv!", "c": "*fp32!", "k": "i32!",
+        "stride_a": "i32!", "stride_b": "i32!", "stride_c": "i32!",
+    },
+    {"BM": 64, "BN": 64, "BK": 64},
+    {"k": 64},
+    {"k": 256},
+    num_stages=3,
+)  # fmt: skip
+def matmul_fp8(rng, k, m=64, n=128):
+    # Every value of e4m3 but the largest and NaN.
+    a, b = rng.integers(0, 0x70, (m, k), np.uint8), rng.integers(0, 0x70, (n, k), np.uint8)
+    a |= rng.integers(0, 2, (m, k), np.uint8) << 7
+    b |= rng.integers(0, 2, (n, k), np.uint8) << 7
+    close = product(e4m3_values(a), e4m3_values(b).T, 0)
+    return (m // 64, n // 64), [a, b, np.zeros((m, n), f32), k, k, k, n], {"c": close}
+
+
+@triton(
+    "matmul_reduced_by_copies",
+    {"a": "tensordesc<fp16[64, 64]>", "b": "tensordesc<fp16[64, 64]>", "c": "tensordesc<fp32[64, 64]>", "k": "i32"},
+    {"BM": 64, "BN": 64, "BK": 64, "SPLIT": 3},
+    {"m": 72, "n": 64, "k": 200},
+    {"m": 64, "n": 136, "k": 448},
+    num_stages=2,
+)  # fmt: skip
+def matmul_reduced_by_copies(rng, m, n, k):
+    a, b = f16_pair(rng, m, n, k)
+    return (
+        (ceil(m, 64), ceil(n, 64), 3),
+        [Described(a), Described(b), Described(np.zeros((m, n), f32)), k],
+        {"c": product(a, b, 0)},
+    )
+
+
 # ---- Attention -------------------------------------------------------------------------------------------------------
+
+
+def attention_of(rng, heads, length, d, causal):
+    """Q, K and V as bfloat16 bits, what attention makes of them, and the scale in powers of two."""
+    q, k, v = (round_bf16(rng.standard_normal((heads, length, d))) for _ in range(3))
+    scores = q.astype(f64) @ k.transpose(0, 2, 1) / np.sqrt(d)
+    if causal:
+        scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)
+    p = np.exp(scores - scores.max(2, keepdims=True))
+    p /= p.sum(2, keepdims=True)
+    want = p @ v
+    # P is rounded to bfloat16 (2^-9 of each term), and so is the result.
+    bound = 2.0**-8 * (p @ np.abs(v)) + 2.0**-9 * np.abs(want)
+    scale = f32(np.log2(np.e) / np.sqrt(d))
+    return [bf16_bits(x) for x in (q, k, v)], Bf16(want, bound), scale
 
 
 def attention(suffix, causal, block, *shapes, **options):
@@ -385,20 +456,11 @@ def attention(suffix, causal, block, *shapes, **options):
         **options,
     )
     def make(rng, heads, length):
-        q, k, v = (round_bf16(rng.standard_normal((heads, length, d))) for _ in range(3))
-        scores = q.astype(f64) @ k.transpose(0, 2, 1) / np.sqrt(d)
-        if causal:
-            scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)
-        p = np.exp(scores - scores.max(2, keepdims=True))
-        p /= p.sum(2, keepdims=True)
-        want = p @ v
-        # P is rounded to bfloat16 (2^-9 of each term), and so is the result.
-        bound = 2.0**-8 * (p @ np.abs(v)) + 2.0**-9 * np.abs(want)
-        scale = f32(np.log2(np.e) / np.sqrt(d))
+        inputs, close, scale = attention_of(rng, heads, length, d, causal)
         return (
             (length // bm, heads),
-            [*map(bf16_bits, (q, k, v)), np.zeros(q.shape, np.uint16), length, scale],
-            {"o": Bf16(want, bound)},
+            [*inputs, np.zeros_like(inputs[0]), length, scale],
+            {"o": close},
         )
 
 
@@ -407,6 +469,35 @@ attention(
 )
 attention("_causal", True, (64, 32, 64), {"heads": 1, "length": 128}, num_stages=3)
 attention("_8_warps", False, (128, 64, 128), {"heads": 1, "length": 128}, num_stages=3, num_warps=8)
+
+
+def attention_descriptors(suffix, block, *shapes, specialize=False, **options):
+    bm, bn, d = block
+
+    @triton(
+        "attention_descriptors",
+        {
+            "q": f"tensordesc<bf16[{bm}, {d}]>",
+            "k": f"tensordesc<bf16[{bn}, {d}]>",
+            "v": f"tensordesc<bf16[{bn}, {d}]>",
+            "o": f"tensordesc<bf16[{bm}, {d}]>",
+            "length": "i32!",
+            "scale": "fp32",
+        },
+        {"BM": bm, "BN": bn, "D": d, "SPECIALIZE": specialize},
+        *shapes,
+        suffix=suffix,
+        **options,
+    )
+    def make(rng, length):
+        inputs, close, scale = attention_of(rng, 1, length, d, False)
+        arrays = [Described(x[0]) for x in (*inputs, np.zeros_like(inputs[0]))]
+        return length // bm, [*arrays, length, scale], {"o": Bf16(close.expected[0], close.bound[0])}
+
+
+attention_descriptors("", (64, 64, 64), {"length": 64}, {"length": 256}, num_stages=3)
+attention_descriptors("_8_warps", (128, 64, 128), {"length": 256}, num_stages=2, num_warps=8)
+attention_descriptors("_specialized", (128, 64, 64), {"length": 256}, specialize=True, num_stages=2, num_warps=8)
 
 
 # ---- Within a block --------------------------------------------------------------------------------------------------
@@ -428,3 +519,10 @@ def prefix_and_sort(rng):
 def count_values(rng, n):
     x = rng.integers(0, 64, n, dtype=i32)
     return ceil(n, 512), [x, np.zeros(64, i32), n], {"counts": np.bincount(x, minlength=64)}
+
+
+@triton("sums_in_order", {"x": "*i32!", "partial": "*i32!", "flags": "*i32!", "y": "*i32!"}, {"BLOCK": 128})
+def sums_in_order(rng, programs=9):
+    x = rng.integers(-99, 99, (programs, 128), dtype=i32)
+    outs = [np.zeros(programs, i32) for _ in range(3)]
+    return programs, [x, *outs], {"y": x.sum(1).cumsum()}

@@ -1,5 +1,5 @@
-// Asynchronous copies within a block: cuda::barrier, cuda::pipeline and memcpy_async, which become cp.async and
-// mbarriers, and bulk copies.
+// Asynchronous copies within a block: cuda::barrier, cuda::pipeline and memcpy_async, which become
+// cp.async and mbarriers, and bulk copies.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -80,8 +80,7 @@ extern "C" __global__ void barrier_memcpy_async(const float *x, float *y, int ti
       cuda::memcpy_async(block, buffer[next], x + (tile + 1) * 256,
                          cuda::aligned_size_t<16>(sizeof(buffer[0])), barriers[next]);
     barriers[now].arrive_and_wait();
-    y[tile * blockDim.x + threadIdx.x] =
-        buffer[now][threadIdx.x] + buffer[now][255 - threadIdx.x];
+    y[tile * blockDim.x + threadIdx.x] = buffer[now][threadIdx.x] + buffer[now][255 - threadIdx.x];
     block.sync();
   }
 }
@@ -169,41 +168,40 @@ extern "C" __global__ void cg_memcpy_async(const int *x, int *y, int tiles) {
 }
 
 // A tiled matmul whose tiles come by cp.async, three stages ahead.
-extern "C" __global__ void matmul_pipelined(const float *a, const float *b, float *c, int n, int k) {
+extern "C" __global__ void matmul_pipelined(const float *a, const float *b, float *c, int n,
+                                            int k) {
   constexpr int Tile = 32, Stages = 3;
   extern __shared__ __align__(16) float memory[];
   auto tileA = [&](int stage) { return memory + stage * 2 * Tile * Tile; };
   auto tileB = [&](int stage) { return tileA(stage) + Tile * Tile; };
   auto pipeline = cuda::make_pipeline();
+  int steps = k / Tile;
+  // Commits a group for steps behind the last, too: the wait counts groups.
   auto fetch = [&](int step) {
     int row = threadIdx.x / 8, column = threadIdx.x % 8 * 4, stage = step % Stages;
     pipeline.producer_acquire();
-    cuda::memcpy_async(tileA(stage) + row * Tile + column,
-                       a + (blockIdx.y * Tile + row) * k + step * Tile + column,
-                       cuda::aligned_size_t<16>(16), pipeline);
-    cuda::memcpy_async(tileB(stage) + row * Tile + column,
-                       b + (step * Tile + row) * n + blockIdx.x * Tile + column,
-                       cuda::aligned_size_t<16>(16), pipeline);
+    if (step < steps) {
+      cuda::memcpy_async(tileA(stage) + row * Tile + column,
+                         a + (blockIdx.y * Tile + row) * k + step * Tile + column,
+                         cuda::aligned_size_t<16>(16), pipeline);
+      cuda::memcpy_async(tileB(stage) + row * Tile + column,
+                         b + (step * Tile + row) * n + blockIdx.x * Tile + column,
+                         cuda::aligned_size_t<16>(16), pipeline);
+    }
     pipeline.producer_commit();
   };
-  int steps = k / Tile;
   float sums[4] = {};
   int row = threadIdx.x / 8, column = threadIdx.x % 8 * 4;
   for (int step = 0; step < Stages - 1; ++step)
-    if (step < steps)
-      fetch(step);
+    fetch(step);
   for (int step = 0; step < steps; ++step) {
-    if (step + Stages - 1 < steps)
-      fetch(step + Stages - 1);
-    else {
-      pipeline.producer_acquire();
-      pipeline.producer_commit();
-    }
+    fetch(step + Stages - 1);
     cuda::pipeline_consumer_wait_prior<Stages - 1>(pipeline);
     __syncthreads();
     for (int i = 0; i < Tile; ++i)
       for (int j = 0; j < 4; ++j)
-        sums[j] += tileA(step % Stages)[row * Tile + i] * tileB(step % Stages)[i * Tile + column + j];
+        sums[j] +=
+            tileA(step % Stages)[row * Tile + i] * tileB(step % Stages)[i * Tile + column + j];
     __syncthreads();
     pipeline.consumer_release();
   }

@@ -1,4 +1,5 @@
-// What ordinary kernels do: tiles in shared memory, atomics, vectors, local arrays, divergent control flow.
+// What ordinary kernels do: tiles in shared memory, atomics, vectors, local arrays, divergent
+// control flow.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -86,12 +87,24 @@ extern "C" __global__ void divergence(const int *x, int *y, int n) {
     ++steps;
   }
   switch (steps % 7) {
-  case 0: steps += 10; break;
-  case 1: steps *= 3; [[fallthrough]];
-  case 2: steps -= 1; break;
-  case 3: steps = -steps; break;
-  case 4: steps ^= 0x55; break;
-  case 5: steps <<= 2; break;
+  case 0:
+    steps += 10;
+    break;
+  case 1:
+    steps *= 3;
+    [[fallthrough]];
+  case 2:
+    steps -= 1;
+    break;
+  case 3:
+    steps = -steps;
+    break;
+  case 4:
+    steps ^= 0x55;
+    break;
+  case 5:
+    steps <<= 2;
+    break;
   }
   y[i] = steps;
 }

@@ -1,5 +1,5 @@
-// Functions that stay functions: structs by value, recursion, tables of functions, virtual calls, printf; and tables
-// in constant and global memory that hold addresses.
+// Functions that stay functions: structs by value, recursion, tables of functions, virtual calls,
+// printf; and tables in constant and global memory that hold addresses.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 

@@ -81,7 +81,8 @@ extern "C" __global__ void cg_collectives(const int *x, int *sums, int *scans, i
   }
 }
 
-// Shared memory of one block to its neighbour's by st.async, completion on the neighbour's mbarrier.
+// Shared memory of one block to its neighbour's by st.async, completion on the neighbour's
+// mbarrier.
 extern "C" __global__ void cluster_st_async(const int *x, int *y) {
   namespace ptx = cuda::ptx;
   using Barrier = cuda::barrier<cuda::thread_scope_block>;

@@ -28,14 +28,22 @@ extern "C" __global__ void cache_operators(const int *x, int4 *y) {
   sum.z += byte;
   sum.w += ((const unsigned short *)x)[8 * i + 1];
   switch (i % 4) {
-  case 0: __stwb(y + i, sum); break;
-  case 1: __stcg(y + i, sum); break;
-  case 2: __stcs(y + i, sum); break;
-  default: __stwt(y + i, sum);
+  case 0:
+    __stwb(y + i, sum);
+    break;
+  case 1:
+    __stcg(y + i, sum);
+    break;
+  case 2:
+    __stcs(y + i, sum);
+    break;
+  default:
+    __stwt(y + i, sum);
   }
 }
 
-// Floating-point sums by atomics of every type; the values are small integers, so the order does not matter.
+// Floating-point sums by atomics of every type; the values are small integers, so the order does
+// not matter.
 extern "C" __global__ void atomic_sums(const float *x, float *f, double *d, __half2 *h,
                                        __nv_bfloat162 *b, float4 *v, __half *one) {
   __shared__ float shared;
@@ -142,6 +150,6 @@ extern "C" __global__ void generic_pointers(const int *x, int *y) {
     local[i] = x[(threadIdx.x + i) % 32];
   __syncthreads();
   const int *where = threadIdx.x % 3 == 0 ? x : threadIdx.x % 3 == 1 ? shared : local;
-  y[threadIdx.x] = sumOf(where, 4) * 10 + __isGlobal(where) + 2 * __isShared(where) +
-                   4 * __isLocal(where);
+  y[threadIdx.x] =
+      sumOf(where, 4) * 10 + __isGlobal(where) + 2 * __isShared(where) + 4 * __isLocal(where);
 }

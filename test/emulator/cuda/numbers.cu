@@ -1,5 +1,5 @@
-// Arithmetic of every width: integer intrinsics, conversions, narrow floating-point types, f64, and the math
-// library that NVRTC links in.
+// Arithmetic of every width: integer intrinsics, conversions, narrow floating-point types, f64, and
+// the math library that NVRTC links in.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -55,11 +55,12 @@ extern "C" __global__ void long_integers(const long long *a, const long long *b,
 extern "C" __global__ void math32(const float *x, const float *z, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
   float u = x[i], v = z[i], a = fabsf(u);
-  float values[] = {sinf(u),   cosf(u),         tanf(u),    expf(u),        logf(a),
-                    powf(a, v), erff(u),        tanhf(u),   sqrtf(a),       rsqrtf(a),
-                    u / v,     cbrtf(u),        atan2f(u, v), fmodf(u, v),  expm1f(u),
-                    log1pf(a), lgammaf(a + 1.f), hypotf(u, v), roundf(u),   erfcf(u),
-                    exp2f(u),  log2f(a),        sinhf(u),   asinf(u / (a + 1.f))};
+  float values[] = {sinf(u),          cosf(u),      tanf(u),   expf(u),
+                    logf(a),          powf(a, v),   erff(u),   tanhf(u),
+                    sqrtf(a),         rsqrtf(a),    u / v,     cbrtf(u),
+                    atan2f(u, v),     fmodf(u, v),  expm1f(u), log1pf(a),
+                    lgammaf(a + 1.f), hypotf(u, v), roundf(u), erfcf(u),
+                    exp2f(u),         log2f(a),     sinhf(u),  asinf(u / (a + 1.f))};
   for (int k = 0; k < 24; ++k)
     y[k * n + i] = values[k];
 }
@@ -67,7 +68,7 @@ extern "C" __global__ void math32(const float *x, const float *z, float *y) {
 extern "C" __global__ void math64(const double *x, const double *z, double *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
   double u = x[i], v = z[i], a = fabs(u);
-  double values[] = {sin(u),  exp(u),  log(a),     pow(a, v),   u / v,    sqrt(a),
+  double values[] = {sin(u),  exp(u),  log(a),     pow(a, v),    u / v,    sqrt(a),
                      erf(u),  tanh(u), rsqrt(a),   fma(u, v, a), floor(u), rint(u),
                      atan(u), cbrt(u), fmod(u, v), 1.0 / v};
   for (int k = 0; k < 16; ++k)
@@ -77,9 +78,18 @@ extern "C" __global__ void math64(const double *x, const double *z, double *y) {
 extern "C" __global__ void fast_math(const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
   float u = x[i];
-  float values[] = {__sinf(u),     __cosf(u),           __expf(u),        __logf(fabsf(u)),
-                    __fdividef(u, 3.0f), __frcp_rn(u), __fsqrt_rn(fabsf(u)), __fmaf_rz(u, u, 1.0f),
-                    __fadd_ru(u, 1e-8f), __saturatef(u), __exp10f(u * 0.1f), __powf(fabsf(u), 1.5f)};
+  float values[] = {__sinf(u),
+                    __cosf(u),
+                    __expf(u),
+                    __logf(fabsf(u)),
+                    __fdividef(u, 3.0f),
+                    __frcp_rn(u),
+                    __fsqrt_rn(fabsf(u)),
+                    __fmaf_rz(u, u, 1.0f),
+                    __fadd_ru(u, 1e-8f),
+                    __saturatef(u),
+                    __exp10f(u * 0.1f),
+                    __powf(fabsf(u), 1.5f)};
   for (int k = 0; k < 12; ++k)
     y[k * n + i] = values[k];
 }
@@ -105,8 +115,8 @@ extern "C" __global__ void rounding(const float *x, const double *d, int *y, lon
 extern "C" __global__ void half_arithmetic(const __half2 *a, const __half2 *b, __half2 *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
   __half2 u = a[i], v = b[i];
-  __half2 values[] = {__hadd2(u, v), __hsub2(u, v), __hmul2(u, v), __hfma2(u, v, u),
-                      __hmin2(u, v), __hmax2(u, v), __hneg2(u),    __habs2(u),
+  __half2 values[] = {__hadd2(u, v),     __hsub2(u, v),         __hmul2(u, v), __hfma2(u, v, u),
+                      __hmin2(u, v),     __hmax2(u, v),         __hneg2(u),    __habs2(u),
                       __hadd2_sat(u, v), __hfma2_relu(u, v, u), __h2div(u, v), h2sqrt(__habs2(u))};
   for (int k = 0; k < 12; ++k)
     y[k * n + i] = values[k];

@@ -1,4 +1,5 @@
-// Prefix sums: within a warp, within a block, and over the grid in one pass with decoupled look-back.
+// Prefix sums: within a warp, within a block, and over the grid in one pass with decoupled
+// look-back.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -59,10 +60,11 @@ extern "C" __global__ void scan_two_buffers(const int *x, int *y) {
   y[blockIdx.x * 256 + threadIdx.x] = buffers[from][threadIdx.x];
 }
 
-// State of a tile: 0 nothing, 1 its own sum, 2 the sum up to its end. Value and state share 64 bits, so one
-// store publishes both. Tiles are numbered as they start, so a tile waits only for tiles that run.
-extern "C" __global__ void scan_look_back(const int *x, int *y, unsigned long long *state, unsigned *nextTile,
-                                          int n) {
+// State of a tile: 0 nothing, 1 its own sum, 2 the sum up to its end. Value and state share 64
+// bits, so one store publishes both. Tiles are numbered as they start, so a tile waits only for
+// tiles that run.
+extern "C" __global__ void scan_look_back(const int *x, int *y, unsigned long long *state,
+                                          unsigned *nextTile, int n) {
   __shared__ int totals[32];
   __shared__ unsigned tileShared;
   __shared__ int before;

@@ -1,5 +1,5 @@
-// Ways of waiting: named barriers and barriers that vote, flags with acquire and release, semaphores, sums in
-// stream-K order, dependent launches, register reallocation.
+// Ways of waiting: named barriers and barriers that vote, flags with acquire and release,
+// semaphores, sums in stream-K order, dependent launches, register reallocation.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -115,8 +115,8 @@ extern "C" __global__ void semaphore_and_latch(const int *x, int *y) {
   }
 }
 
-// A split sum fixed up in order: the parts of one tile are added by the block that owns it, which spins on the
-// others' flags, as stream-K schedules do.
+// A split sum fixed up in order: the parts of one tile are added by the block that owns it, which
+// spins on the others' flags, as stream-K schedules do.
 extern "C" __global__ void stream_k_sums(const float *x, float *partial, unsigned *ready, float *y,
                                          int parts, int length) {
   __shared__ float own[128];
@@ -163,8 +163,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) registers_and_clocks(const 
   else
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
   long long start = clock64();
-  unsigned long long time;
+  unsigned long long time, later;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
-  y[threadIdx.x] = x[threadIdx.x] + (clock64() >= start) + (time > 0);
+  __nanosleep(50);
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(later));
+  y[threadIdx.x] = x[threadIdx.x] + (clock64() >= start) + (later >= time);
   asm volatile("griddepcontrol.launch_dependents;");
 }

@@ -88,8 +88,8 @@ extern "C" __global__ void tensor_scale(const __grid_constant__ CUtensorMap in,
   }
 }
 
-// A transpose of 16-byte chunks through a tile with the 128-byte swizzle, undone by hand (the 16-byte chunk is
-// XORed with the row's low three bits, PTX ISA 9.0, 5.5.6).
+// A transpose of 16-byte chunks through a tile with the 128-byte swizzle, undone by hand (the
+// 16-byte chunk is XORed with the row's low three bits, PTX ISA 9.0, 5.5.6).
 extern "C" __global__ void tensor_swizzled(const __grid_constant__ CUtensorMap in, int *y) {
   __shared__ alignas(1024) int tile[64 * 32];
   __shared__ alignas(8) unsigned long long barrier;
@@ -139,7 +139,8 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1)
 }
 
 // A ring of stages between one producer warp and consumers, as in a GEMM's main loop.
-extern "C" __global__ void tensor_ring(const __grid_constant__ CUtensorMap in, float *y, int steps) {
+extern "C" __global__ void tensor_ring(const __grid_constant__ CUtensorMap in, float *y,
+                                       int steps) {
   constexpr int Stages = 3;
   __shared__ alignas(128) float tiles[Stages][8 * 32];
   __shared__ alignas(8) unsigned long long full[Stages], empty[Stages];

@@ -1,4 +1,5 @@
-// A matmul in shared memory on the tensor core through nvcuda::wmma, one warp a 16x16 tile (16x16x8 for tf32).
+// A matmul in shared memory on the tensor core through nvcuda::wmma, one warp a 16x16 tile (16x16x8
+// for tf32).
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -6,7 +7,8 @@
 
 using namespace nvcuda;
 
-// A is m x k by rows, B is k x n by rows (or by columns), staged through shared memory by the whole block.
+// A is m x k by rows, B is k x n by rows (or by columns), staged through shared memory by the whole
+// block.
 template <typename Stored, typename Element, typename Sum, int K, typename LayoutB, bool ByColumns>
 __device__ void tile(const Stored *a, const Stored *b, Sum *c, int n, int k) {
   constexpr int Warps = 4, Rows = 32, Columns = 32, Pad = 16 / sizeof(Stored);
