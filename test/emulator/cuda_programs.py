@@ -906,7 +906,7 @@ def cache_operators(rng):
     x = rng.integers(-99, 99, (n, 4), dtype=i32)
     want = 6 * x
     want[:, :2] += x[:, :2]
-    want[:, 2] += x.view(np.int8).reshape(-1)[:: 16]
+    want[:, 2] += x.view(np.int8).reshape(-1)[::16]
     want[:, 3] += x.view(np.uint16).reshape(n, 8)[:, 1]
     return Launch(3, 32, [x, np.zeros_like(x)], {1: want})
 
@@ -959,7 +959,10 @@ def atomic_integers(rng):
     ]
     # atomicMin_block is atomic only within a block: one block.
     return Launch(
-        1, 160, [x, y, z], {1: np.array(want_y, u32), 2: np.array([*wants, ored, product], np.uint64)}
+        1,
+        160,
+        [x, y, z],
+        {1: np.array(want_y, u32), 2: np.array([*wants, ored, product], np.uint64)},
     )
 
 

@@ -492,12 +492,18 @@ def attention_descriptors(suffix, block, *shapes, specialize=False, **options):
     def make(rng, length):
         inputs, close, scale = attention_of(rng, 1, length, d, False)
         arrays = [Described(x[0]) for x in (*inputs, np.zeros_like(inputs[0]))]
-        return length // bm, [*arrays, length, scale], {"o": Bf16(close.expected[0], close.bound[0])}
+        return (
+            length // bm,
+            [*arrays, length, scale],
+            {"o": Bf16(close.expected[0], close.bound[0])},
+        )
 
 
 attention_descriptors("", (64, 64, 64), {"length": 64}, {"length": 256}, num_stages=3)
 attention_descriptors("_8_warps", (128, 64, 128), {"length": 256}, num_stages=2, num_warps=8)
-attention_descriptors("_specialized", (128, 64, 64), {"length": 256}, specialize=True, num_stages=2, num_warps=8)
+attention_descriptors(
+    "_specialized", (128, 64, 64), {"length": 256}, specialize=True, num_stages=2, num_warps=8
+)
 
 
 # ---- Within a block --------------------------------------------------------------------------------------------------
@@ -521,7 +527,11 @@ def count_values(rng, n):
     return ceil(n, 512), [x, np.zeros(64, i32), n], {"counts": np.bincount(x, minlength=64)}
 
 
-@triton("sums_in_order", {"x": "*i32!", "partial": "*i32!", "flags": "*i32!", "y": "*i32!"}, {"BLOCK": 128})
+@triton(
+    "sums_in_order",
+    {"x": "*i32!", "partial": "*i32!", "flags": "*i32!", "y": "*i32!"},
+    {"BLOCK": 128},
+)
 def sums_in_order(rng, programs=9):
     x = rng.integers(-99, 99, (programs, 128), dtype=i32)
     outs = [np.zeros(programs, i32) for _ in range(3)]

@@ -282,7 +282,8 @@ void Decoder::address(const Operand &op, AddressSpace space, int slot) {
     out.s[slot] = kNone;
     out.width = 8;
     if (op.inner == 1) {
-      out.imm += static_cast<int64_t>(symbolOffset[op.index]);
+      out.imm += static_cast<int64_t>(function.symbols[op.index].dynamic ? kernel.dynamicBase
+                                                                         : symbolOffset[op.index]);
       const KernelFunction &me = kernel.functions[selfIndex];
       if (isFlexible(op.index)) {
         out.s[slot] = me.flexRegister;

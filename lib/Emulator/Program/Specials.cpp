@@ -121,10 +121,12 @@ Src Decoder::special(std::string_view name, unsigned width, uint8_t *anyWidth) {
   for (const SpecialName &row : specialNames)
     if (name == row.name)
       return fits(4) ? specialRegister(row.special, 4, nullptr) : 0;
+  // 10, %envreg: defined by the driver, which is us. CUDA's keeps the address of a cooperative
+  // launch's workspace there, and zero for other launches; cooperative groups trap on a grid
+  // without one.
   if (name.substr(0, 7) == "%envreg")
-    fail("'" + std::string(name) +
-         "' is not modelled: what it holds is an agreement between a compiler and its driver");
-  else if (name.substr(0, 3) == "%pm")
+    return fits(4) ? constant(0, 4) : 0;
+  if (name.substr(0, 3) == "%pm")
     fail("'" + std::string(name) + "' is not modelled: there are no performance counters");
   else
     fail("special register '" + std::string(name) +

@@ -150,8 +150,12 @@ void Lexer::advance() {
     return;
   char c = text[position];
   if (has(c, Start)) {
+    // A directive ends before the next one: ".reg.b16 x" is ".reg" and ".b16", as in an opcode's
+    // tail.
     size_t start = position++;
     while (position < text.size()) {
+      if (text[position] == '.' && c == '.')
+        break;
       if (has(text[position], Continue))
         ++position;
       else if (text[position] == ':' && position + 2 < text.size() && text[position + 1] == ':' &&

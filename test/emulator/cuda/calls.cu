@@ -84,7 +84,7 @@ extern "C" __global__ void constants(int *y) {
     ++length;
   y[threadIdx.x] = table[threadIdx.x % 8] * 10 + length;
   if (threadIdx.x == 0)
-    *pointerToCounter += 1;
+    *pointerToCounter = 42;
   __syncthreads();
   if (threadIdx.x == 1)
     y[32] = globalCounter;

@@ -100,6 +100,24 @@ TEST(Language, DynamicSharedMemoryIsAlignedTo1024BehindStaticMemory) {
   EXPECT_EQ(ran.out[0] >> 12, 0x800u);
 }
 
+TEST(Language, DynamicSharedMemoryByNameInAnAddress) {
+  Ran ran = run("mov.u32 %r5, dyn; setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [dyn+8], 77; "
+                "bar.sync 0; ld.shared.u32 %r6, [%r5+8]; ld.shared.u32 %r7, [dyn+8]; "
+                "add.u32 %r6, %r6, %r7; st.global.u32 [%rd1], %r6;",
+                {.dynamicShared = 64, .module = ".extern .shared .align 16 .b8 dyn[];"});
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  EXPECT_EQ(ran.out[9], 154u);
+}
+
+TEST(Language, DirectivesWithoutABlankBetween) {
+  // As cuda_fp16.h writes its inline assembly.
+  Ran ran = run("{.reg.b16 hl, hu; .reg.b32 sum; mov.b32 {hl, hu}, 0x70003; cvt.u32.u16 sum, hu; "
+                "mov.u32 %r6, sum;} mov.u32 %r7, %envreg2; add.u32 %r6, %r6, %r7; "
+                "st.global.u32 [%rd1], %r6;");
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  EXPECT_EQ(ran.out[0], 7u);
+}
+
 TEST(Language, LocationsAndCallChains) {
   std::string body =
       ".loc 1 12 5\nmov.u32 %r4, 1;\n.loc 1 30 7, function_name $L__info0, inlined_at 1 12 5\n"
