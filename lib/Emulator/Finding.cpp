@@ -149,6 +149,8 @@ const std::vector<FindingKind> &findingKinds() {
       {"setmaxnreg-pool", "setmaxnreg waits for registers that never come free"},
       {"shared-out-of-bounds", "an access outside the CTA's shared memory"},
       {"shared-race", "two accesses to shared memory that nothing orders"},
+      {"sparse-metadata",
+       "the metadata of a sparse matrix name positions that PTX does not define"},
       {"stack", "a lane's stack is used up, or restored to where it was not"},
       {"tensor-copy-invalid", "a tensor copy whose operands do not fit together"},
       {"tensor-map-invalid", "the bytes named as a tensor map are none"},

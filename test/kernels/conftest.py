@@ -3,3 +3,5 @@
 import os
 
 os.environ["GIRIH_SMS"] = "2"
+# Error bounds here are those of float32 accumulation.
+os.environ["GIRIH_NUMERICS"] = "exact"

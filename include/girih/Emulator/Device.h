@@ -98,9 +98,8 @@ class Module;
 class Function;
 
 enum class Numerics {
-  Exact,  ///< exact products, float32 accumulation in k order
-  Hopper, ///< as measured on the tensor core; not modelled yet, a launch that asks for it is
-          ///< refused
+  Exact,  ///< one fused multiply-add after the other, in k order
+  Hopper, ///< aligned and truncated sums, as measured on the tensor core; docs/Numerics.md
 };
 
 /// Who gets to run first. Every adversary is legal; programs must be right under all of them.
@@ -118,7 +117,7 @@ struct LaunchOptions {
   /// Host threads. The result and the trace do not depend on it.
   unsigned threads = 1;
   Adversary adversary = Adversary::None;
-  Numerics numerics = Numerics::Exact;
+  Numerics numerics = Numerics::Hopper;
   /// Off: no race, definedness or register checks (out of bounds and deadlock are always found).
   bool checks = true;
   /// Findings described in full per kind; more are only counted.

@@ -41,12 +41,16 @@ struct WgmmaOperation {
   bool negateA = false; // imm-scale-a = -1, floating point only
   bool negateB = false;
   bool satfinite = false; // integers only
+  bool sparse = false;    // A holds half of its elements, and K is twice as large
 };
 
 /// Bytes of an element: 1, 2 or 4; 1 for single bits, eight of which make a byte.
 uint32_t wgmmaElementBytes(WgmmaType type);
 /// K of the instruction's shape: 32 bytes' worth.
 uint32_t wgmmaK(WgmmaType type);
+inline uint32_t wgmmaK(const WgmmaOperation &operation) {
+  return (operation.sparse ? 2 : 1) * wgmmaK(operation.a);
+}
 /// 32-bit registers of D in each lane: N / 2, or N / 4 with an f16 accumulator.
 uint32_t accumulatorRegisters(const WgmmaOperation &operation);
 /// Empty, or why PTX has no such instruction (type combination, N, negation of integers).
@@ -78,6 +82,14 @@ void multiplyWgmma(const WgmmaOperation &operation, const uint8_t *a, const uint
 /// 32.
 void multiplyWgmmaBlocks(const WgmmaOperation &operation, WgmmaNumerics numerics, const uint8_t *a,
                          const uint8_t *b, bool scaleD, uint32_t *const *registers);
+/// With a sparse A: 64 dense rows of what it stores. `metadata` points at the 32 lanes of the
+/// register of each warp; `selector` is sp-sel. B has been arranged, 64 bytes of K a row.
+void multiplySparseWgmma(const WgmmaOperation &operation, WgmmaNumerics numerics, const uint8_t *a,
+                         const uint32_t *const *metadata, uint32_t selector, const uint8_t *b,
+                         bool scaleD, uint32_t *const *registers);
+/// Lanes of a warp whose metadata name positions that PTX does not allow (9.7.15.6.1).
+uint32_t badWgmmaMetadata(const WgmmaOperation &operation, uint32_t selector,
+                          const uint32_t *metadata);
 
 } // namespace girih::emu
 

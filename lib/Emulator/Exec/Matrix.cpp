@@ -5,7 +5,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emulator/Exec/Lanes.h"
+#include "Emulator/Exec/Address.h"
 
 namespace girih::emu {
 
@@ -21,6 +21,12 @@ bool rows(Context &c, const Instr &in, bool writes, uint8_t **row, uint64_t *und
       address += in.width == 4 ? c.src<uint32_t>(in.s[0])[lane] : c.src<uint64_t>(in.s[0])[lane];
     uint32_t offset = 0;
     const char *what = writes ? "stmatrix writes" : "ldmatrix reads";
+    if (classify(in.space, address) != AddressSpace::Shared) {
+      c.cluster.fault("shared-out-of-bounds",
+                      std::string(what) + " a generic address that is not in shared memory",
+                      {c.cluster.here(c, what, static_cast<int>(lane))});
+      return false;
+    }
     Cta *target = c.cluster.sharedTarget(c, lane, address, 16, offset, what);
     if (!target)
       return false;
@@ -103,7 +109,7 @@ void buildMatrix(Decoder &d, int variant) {
   bool loads = variant == 0;
   unsigned count = d.has("x4") ? 4 : d.has("x2") ? 2 : 1;
   const ptx::Operand &data = d.operand(loads ? 0 : 1);
-  d.address(d.operand(loads ? 1 : 0), AddressSpace::Shared);
+  d.address(d.operand(loads ? 1 : 0), d.spaceModifier());
   if (data.kind != ptx::OperandKind::Vector || data.elements.size() != count)
     return d.fail("expected " + std::to_string(count) + " registers in braces");
   d.listStart();

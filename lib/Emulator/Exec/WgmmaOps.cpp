@@ -44,6 +44,9 @@ bool operandType(Type type, WgmmaType &out) {
   case Type::U8:
     out = WgmmaType::U8;
     return true;
+  case Type::B1:
+    out = WgmmaType::B1;
+    return true;
   default:
     return false;
   }
@@ -71,18 +74,28 @@ void buildIssue(Decoder &d, int) {
                 : d.type(0) == Type::S32 ? WgmmaAccumulator::S32
                                          : WgmmaAccumulator::F32;
   operation.satfinite = d.has("satfinite");
-  if (k != wgmmaK(operation.a))
-    return d.fail("the shape's K must be " + std::to_string(wgmmaK(operation.a)) +
-                  " for this type");
+  operation.sparse = d.has("sp");
+  if (k != wgmmaK(operation))
+    return d.fail("the shape's K must be " + std::to_string(wgmmaK(operation)) + " for this type");
   const ptx::Operand &dOperand = d.operand(0), &aOperand = d.operand(1);
   form->aInRegisters = aOperand.kind == OperandKind::Vector;
   bool integers = operation.d == WgmmaAccumulator::S32;
   bool transposes = operation.a == WgmmaType::F16 || operation.a == WgmmaType::BF16;
   size_t transposeCount = transposes ? (form->aInRegisters ? 1 : 2) : 0;
-  size_t count = 4 + (integers ? 0 : 2) + transposeCount;
-  if (!d.expectOperands(count))
+  const size_t scaleAt = operation.sparse ? 5 : 3;
+  if (!d.expectOperands(scaleAt + 1 + (integers ? 0 : 2) + transposeCount))
     return;
-  size_t next = 4;
+  if (operation.sparse) {
+    form->metadata = d.source(3, 4);
+    // 9.7.15.6.1: 8-bit elements take the metadata of all lanes.
+    const int64_t selector = d.literal(4), choices = wgmmaElementBytes(operation.a) == 1 ? 1 : 2;
+    if (selector < 0 || selector >= choices)
+      return d.fail("the sparsity selector is " + std::to_string(selector) + "; it must be " +
+                    (choices == 1 ? "0" : "0 or 1") + " for this type");
+    form->selector = static_cast<uint32_t>(selector);
+    form->shapeB.rowBytes = 2 * kOperandRowBytes;
+  }
+  size_t next = scaleAt + 1;
   if (!integers) {
     int64_t scaleA = d.literal(next++), scaleB = d.literal(next++);
     if ((scaleA != 1 && scaleA != -1) || (scaleB != 1 && scaleB != -1))
@@ -95,7 +108,8 @@ void buildIssue(Decoder &d, int) {
       form->shapeA.major = d.literal(next++) ? Major::MN : Major::K;
     form->shapeB.major = d.literal(next++) ? Major::MN : Major::K;
   }
-  form->shapeA.elementBytes = form->shapeB.elementBytes = wgmmaElementBytes(operation.a);
+  form->shapeA.elementBytes = form->shapeB.elementBytes =
+      operation.a == WgmmaType::B1 ? 4 : wgmmaElementBytes(operation.a);
   form->shapeB.rows = operation.n;
   if (std::string problem = checkWgmma(operation); !problem.empty())
     return d.fail(problem);
@@ -129,7 +143,7 @@ void buildIssue(Decoder &d, int) {
     form->descriptorA = d.source(aOperand, 8);
   }
   form->descriptorB = d.source(2, 8);
-  form->scaleD = d.predSource(d.operand(3), form->scaleDNegated);
+  form->scaleD = d.predSource(d.operand(scaleAt), form->scaleDNegated);
   d.out.imm = static_cast<int64_t>(d.kernel.wgmmas.size());
   d.kernel.wgmmas.push_back(form);
   d.out.flags |= kAligned | kSelfChecked;
@@ -183,6 +197,12 @@ std::vector<Form> makeForms() {
       {"mma_async sync aligned ", "8", " f32 tf32 tf32"},
       {"mma_async sync aligned ", "32", " f32|f16 e4m3|e5m2 e4m3|e5m2"},
       {"mma_async sync aligned satfinite? ", "32", " s32 s8|u8 s8|u8"},
+      {"mma_async sync aligned and popc ", "256", " s32 b1 b1"},
+      {"mma_async sp sync aligned ", "32", " f32|f16 f16 f16"},
+      {"mma_async sp sync aligned ", "32", " f32 bf16 bf16"},
+      {"mma_async sp sync aligned ", "16", " f32 tf32 tf32"},
+      {"mma_async sp sync aligned ", "64", " f32|f16 e4m3|e5m2 e4m3|e5m2"},
+      {"mma_async sp sync aligned satfinite? ", "64", " s32 s8|u8 s8|u8"},
   };
   static std::vector<std::string> texts;
   std::vector<Form> result;

@@ -109,6 +109,8 @@ struct WgmmaForm {
   int32_t a[4] = {};
   Src descriptorA = kNone, descriptorB = kNone;
   Src scaleD = kNone;
+  Src metadata = kNone; ///< sparse only
+  uint32_t selector = 0;
   bool scaleDNegated = false;
   /// Indices of D and A in Kernel::tracked.
   std::vector<uint32_t> trackedD, trackedA;
@@ -122,7 +124,8 @@ struct WgmmaOp {
   uint32_t arrived = 0; ///< bit per warp of the group
   uint64_t descriptorA = 0, descriptorB = 0;
   bool scaleD = true;
-  std::vector<uint32_t> a; ///< A from registers: 4 warps x 4 registers x 32 lanes
+  std::vector<uint32_t> a;  ///< A from registers: 4 warps x 4 registers x 32 lanes
+  uint32_t metadata[4][32]; ///< of a sparse A
   Order order;
   /// Registers that plain moves have made further names of D's: (warp of the group, element,
   /// offset).

@@ -628,19 +628,6 @@ private:
   bool begun = false;
   uint32_t liveCtas = 0;
   AgentId agents = 0;
-  /// What the descriptors of wgmma operands read; one entry a descriptor and shape.
-  struct OperandKey {
-    uint64_t bits;
-    uint32_t shape;
-    bool operator==(const OperandKey &) const = default;
-  };
-  struct OperandHash {
-    size_t operator()(const OperandKey &key) const {
-      return (key.bits ^ uint64_t(key.shape) << 19) * 0x9e3779b97f4a7c15u;
-    }
-  };
-  std::unordered_map<OperandKey, OperandPlan, OperandHash> operandPlans;
-  const OperandPlan &operandPlan(uint64_t bits, const OperandShape &shape, bool isB, uint32_t end);
   uint32_t nextFragment = 1;
   uint64_t clockReads = 0;
   std::vector<std::unique_ptr<AsyncOp>> async;

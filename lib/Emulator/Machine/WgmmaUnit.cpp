@@ -15,6 +15,37 @@
 
 namespace girih::emu {
 
+namespace {
+
+struct PlanKey {
+  uint64_t bits;
+  uint32_t shape, end;
+  bool operator==(const PlanKey &) const = default;
+};
+struct PlanHash {
+  size_t operator()(const PlanKey &key) const {
+    return (key.bits ^ uint64_t(key.shape) << 19 ^ key.end) * 0x9e3779b97f4a7c15u;
+  }
+};
+
+/// What a descriptor reads. It follows from the descriptor, the shape and the size of shared
+/// memory, and few occur, so each host thread keeps them over clusters and launches. The reference
+/// holds until the next call.
+const OperandPlan &operandPlan(uint64_t bits, const OperandShape &shape, bool isB, uint32_t end) {
+  thread_local std::unordered_map<PlanKey, OperandPlan, PlanHash> plans;
+  constexpr size_t kMost = 4096;
+  if (plans.size() >= kMost)
+    plans.clear();
+  const uint32_t key = shape.rows / 8 | shape.elementBytes << 8 | shape.rowBytes << 16 |
+                       uint32_t(shape.major == Major::MN) << 30 | uint32_t(isB) << 31;
+  auto [entry, fresh] = plans.try_emplace(PlanKey{bits, key, end});
+  if (fresh)
+    entry->second = planOperand(bits, shape, isB, kSharedStart, end);
+  return entry->second;
+}
+
+} // namespace
+
 void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   Warp &warp = c.warp;
   Cta &cta = c.cta;
@@ -84,8 +115,22 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   if (form.aInRegisters)
     for (unsigned r = 0; r < 4; ++r)
       std::memcpy(op.a.data() + (part * 4 + r) * 32, c.src<uint32_t>(form.a[r]), 128);
-  // The state of the registers that it names.
   const bool check = checking();
+  if (form.operation.sparse) {
+    std::memcpy(op.metadata[part], c.src<uint32_t>(form.metadata), 128);
+    if (uint32_t bad = badWgmmaMetadata(form.operation, form.selector, op.metadata[part]);
+        bad && check) {
+      const int lane = __builtin_ctz(bad);
+      char text[16];
+      std::snprintf(text, sizeof(text), "0x%08x", op.metadata[part][lane]);
+      report("sparse-metadata",
+             std::string("the sparsity metadata ") + text + " of lane " + std::to_string(lane) +
+                 " names positions that PTX does not define",
+             {here(c, "issues", lane)},
+             "each four bits must be two different indices; of tf32 elements 0b0100 or 0b1110");
+    }
+  }
+  // The state of the registers that it names.
   if (check) {
     auto undefined = [&](int32_t offset, const char *what) {
       if (uint32_t lanes = c.undefinedLanes(offset))
@@ -96,6 +141,8 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
     undefined(form.descriptorA, "the descriptor of A is");
     undefined(form.descriptorB, "the descriptor of B is");
     undefined(form.scaleD, "scale-d is");
+    if (form.operation.sparse)
+      undefined(form.metadata, "the sparsity metadata is");
     if (form.aInRegisters)
       for (int32_t offset : form.a)
         undefined(offset, "a register of A is");
@@ -158,23 +205,13 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   ++progress;
 }
 
-const OperandPlan &Cluster::operandPlan(uint64_t bits, const OperandShape &shape, bool isB,
-                                        uint32_t end) {
-  const uint32_t key = shape.rows / 8 | shape.elementBytes << 8 | shape.rowBytes << 16 |
-                       uint32_t(shape.major == Major::MN) << 30 | uint32_t(isB) << 31;
-  auto [entry, fresh] = operandPlans.try_emplace(OperandKey{bits, key});
-  if (fresh)
-    entry->second = planOperand(bits, shape, isB, kSharedStart, end);
-  return entry->second;
-}
-
 bool Cluster::runWgmma(Cta &cta, uint32_t group) {
   WgmmaQueue &queue = cta.wgmmaQueues[group];
   std::shared_ptr<WgmmaOp> op = std::move(queue.operations.front());
   queue.operations.pop_front();
   const WgmmaForm &form = *op->form;
   const WgmmaOperation &operation = form.operation;
-  alignas(64) uint8_t a[64 * kOperandRowBytes], b[kOperandMaxRows * kOperandRowBytes];
+  alignas(64) uint8_t a[64 * kOperandRowBytes], b[kOperandMaxRows * 2 * kOperandRowBytes];
   auto gather = [&](const char *name, uint64_t bits, const OperandShape &shape, bool isB,
                     uint8_t *blocks) {
     const OperandPlan &plan =
@@ -197,6 +234,11 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       who.rank = cta.rank;
       asyncRead(cta, plan.runs, who);
     }
+    // A sparse A is spread out before it is arranged.
+    if (operation.sparse && !isB)
+      return gatherOperand(decodeMatrixDescriptor(bits), shape,
+                           {cta.shared.data(), 0, static_cast<uint32_t>(cta.shared.size())},
+                           blocks);
     gatherBlocks(plan, shape, isB, cta.shared.data(), blocks);
     return true;
   };
@@ -206,7 +248,10 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       registers[i] = op->a.data() + i * 32;
     alignas(64) uint8_t dense[64 * kOperandRowBytes];
     gatherFragmentA(registers, dense);
-    transposeRows(dense, 64, kOperandRowBytes, form.shapeA.elementBytes, false, a);
+    if (operation.sparse)
+      std::memcpy(a, dense, sizeof(a));
+    else
+      transposeRows(dense, 64, kOperandRowBytes, form.shapeA.elementBytes, false, a);
   } else if (!gather("A", op->descriptorA, form.shapeA, false, a)) {
     return true;
   }
@@ -220,10 +265,17 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       for (uint32_t r = 0; r < count; ++r)
         registers.push_back(
             reinterpret_cast<uint32_t *>(cta.warps[group * 4 + part]->registers + form.d[r]));
-  multiplyWgmmaBlocks(operation,
-                      launch.options.numerics == Numerics::Hopper ? WgmmaNumerics::Hopper
-                                                                  : WgmmaNumerics::Exact,
-                      a, b, op->scaleD, registers.data());
+  const WgmmaNumerics numerics =
+      launch.options.numerics == Numerics::Hopper ? WgmmaNumerics::Hopper : WgmmaNumerics::Exact;
+  if (operation.sparse) {
+    const uint32_t *metadata[4];
+    for (unsigned part = 0; part < 4; ++part)
+      metadata[part] = op->metadata[part];
+    multiplySparseWgmma(operation, numerics, a, metadata, form.selector, b, op->scaleD,
+                        registers.data());
+  } else {
+    multiplyWgmmaBlocks(operation, numerics, a, b, op->scaleD, registers.data());
+  }
   for (const WgmmaOp::Alias &alias : op->aliases) {
     Warp &warp = *cta.warps[group * 4 + alias.part];
     // A name that has since been overwritten by something else keeps that.

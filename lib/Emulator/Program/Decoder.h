@@ -31,9 +31,10 @@ struct Form {
 
 // Families whose lane loops are compiled for each instruction set of the host (Exec/Targets.h).
 #define GIRIH_LANE_FAMILIES(X)                                                                     \
-  X(arithmeticForms) X(carryForms) X(bitForms) X(floatForms) X(halfFloatForms) X(functionForms)      \
-  X(compareForms) X(logicForms) X(conversionForms) X(packedConversionForms)                          \
-  X(addressSpaceForms) X(moveForms) X(memoryForms)
+  X(arithmeticForms)                                                                               \
+  X(carryForms)                                                                                    \
+  X(bitForms) X(floatForms) X(halfFloatForms) X(functionForms) X(compareForms) X(logicForms)       \
+      X(conversionForms) X(packedConversionForms) X(addressSpaceForms) X(moveForms) X(memoryForms)
 #define GIRIH_DECLARE(name) std::span<const Form> name();
 namespace plain {
 GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
@@ -57,6 +58,8 @@ std::span<const Form> cpAsyncForms();
 std::span<const Form> remoteStoreForms();
 std::span<const Form> wgmmaForms();
 std::span<const Form> matrixForms();
+std::span<const Form> mmaForms();
+std::span<const Form> wmmaForms();
 
 /// Special registers whose value is fixed for a lane: ordinary registers filled when the warp
 /// starts.

@@ -109,6 +109,8 @@ struct InstrInfo {
 
 /// A wgmma.mma_async in detail; Instr::imm indexes these.
 struct WgmmaForm;
+/// A product on registers; Exec/MmaForm.h.
+struct MmaForm;
 
 struct ModuleImage;
 enum class Special : uint8_t;
@@ -178,6 +180,7 @@ struct Kernel {
   std::vector<uint8_t> constants;
   std::vector<int32_t> lists;
   std::vector<std::shared_ptr<WgmmaForm>> wgmmas;
+  std::vector<std::shared_ptr<MmaForm>> mmas;
   /// The different lists of registers that are D of a wgmma.
   std::vector<std::vector<int32_t>> accumulatorSets;
   uint32_t registerBytes = 0;

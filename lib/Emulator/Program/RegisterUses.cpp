@@ -57,7 +57,9 @@ Define ruleOf(const ptx::Instruction &instruction, const Decoder &d) {
   if (op == "cvt" && !ptx::isFloat(d.type(0)) && !ptx::isFloat(d.type(1)) && !d.has("sat") &&
       !d.has("pack"))
     return Define::Extend;
-  if (op == "vote" || op == "match" || op == "redux")
+  if (op == "wmma" && d.has("load"))
+    return Define::Self;
+  if (op == "vote" || op == "match" || op == "redux" || op == "mma" || op == "wmma")
     return Define::Warp;
   return looksAfterItself(op) ? Define::Self : Define::Any;
 }

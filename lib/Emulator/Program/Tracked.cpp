@@ -40,17 +40,11 @@ void collectTracked(Kernel &kernel) {
     if (instr.flags & kSelfChecked)
       continue;
     InstrInfo &info = kernel.info[pc];
-    auto note = [&](int32_t offset, std::vector<uint32_t> &into) {
-      if (isTracked(offset))
-        into.push_back(kernel.trackedAt[static_cast<size_t>(offset) / 64] - 1);
-    };
-    for (Src s : instr.s)
-      note(s, info.trackedReads);
-    for (int32_t d : instr.d)
-      note(d, info.trackedWrites);
-    // Vector operands: loads write theirs, everything else reads them.
-    for (uint32_t i = 0; i < instr.listCount; ++i)
-      note(kernel.lists[instr.list + i], instr.sub & 0x80 ? info.trackedWrites : info.trackedReads);
+    const RegisterUse *use = kernel.uses.data() + instr.uses;
+    for (uint32_t i = 0; i < uint32_t(instr.readCount) + instr.writeCount; ++i, ++use)
+      if (use->slot < kernel.trackedAt.size() && kernel.trackedAt[use->slot])
+        (i < instr.readCount ? info.trackedReads : info.trackedWrites)
+            .push_back(kernel.trackedAt[use->slot] - 1);
     if (!info.trackedReads.empty() || !info.trackedWrites.empty())
       instr.flags |= kTracked;
   }

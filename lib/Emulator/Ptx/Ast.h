@@ -54,6 +54,9 @@ enum class Type : uint8_t {
   E5M2x2,
   U16x2,
   S16x2,
+  S4,
+  U4,
+  B1,
 };
 /// The type that ".u32" and the like name; None if `name` (without the dot) is no type.
 Type parseType(std::string_view name);

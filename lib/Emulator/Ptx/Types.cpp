@@ -13,7 +13,7 @@ struct TypeRow {
   uint8_t bytes;
   bool isSigned, isFloat;
 };
-constexpr std::array<TypeRow, 28> rows = {{
+constexpr std::array<TypeRow, 31> rows = {{
     {Type::None, "none", 0, false, false},    {Type::Pred, "pred", 1, false, false},
     {Type::B8, "b8", 1, false, false},        {Type::B16, "b16", 2, false, false},
     {Type::B32, "b32", 4, false, false},      {Type::B64, "b64", 8, false, false},
@@ -28,6 +28,8 @@ constexpr std::array<TypeRow, 28> rows = {{
     {Type::E4M3, "e4m3", 1, false, true},     {Type::E5M2, "e5m2", 1, false, true},
     {Type::E4M3x2, "e4m3x2", 2, false, true}, {Type::E5M2x2, "e5m2x2", 2, false, true},
     {Type::U16x2, "u16x2", 4, false, false},  {Type::S16x2, "s16x2", 4, true, false},
+    {Type::S4, "s4", 0, true, false},         {Type::U4, "u4", 0, false, false},
+    {Type::B1, "b1", 0, false, false},
 }};
 const TypeRow &row(Type type) { return rows[static_cast<size_t>(type)]; }
 } // namespace

@@ -5,6 +5,7 @@
 #include "girih/Emulator/Wgmma.h"
 
 #include "Emulator/Units/BlockProduct.h"
+#include "Emulator/Units/Sparse.h"
 #include "girih/Emulator/MatrixDescriptor.h"
 
 #include <cstring>
@@ -71,18 +72,48 @@ void gatherFragmentA(const uint32_t *const *registers, uint8_t *dense) {
     }
 }
 
-void multiplyWgmmaBlocks(const WgmmaOperation &operation, WgmmaNumerics numerics, const uint8_t *a,
-                         const uint8_t *b, bool scaleD, uint32_t *const *registers) {
+namespace {
+BlockProduct blockProduct(const WgmmaOperation &operation) {
   BlockProduct product;
   product.a = operation.a;
   product.b = operation.b;
   product.d = operation.d;
-  product.k = wgmmaK(operation.a);
+  product.k = wgmmaK(operation);
   product.columnBlocks = operation.n / 8;
   product.negate = operation.negateA != operation.negateB;
   product.satfinite = operation.satfinite;
   product.alignedBits = isFp8(operation.a) ? 13 : 25;
-  multiplyBlocks(product, numerics, a, b, scaleD, registers, activeIsa());
+  return product;
+}
+SparseFormat sparseFormat(const WgmmaOperation &operation, uint32_t selector) {
+  const uint32_t bits = 8 * wgmmaElementBytes(operation.a);
+  return {wgmmaK(operation) / (bits == 32 ? 2 : 4), bits, selector};
+}
+} // namespace
+
+void multiplyWgmmaBlocks(const WgmmaOperation &operation, WgmmaNumerics numerics, const uint8_t *a,
+                         const uint8_t *b, bool scaleD, uint32_t *const *registers) {
+  multiplyBlocks(blockProduct(operation), numerics, a, b, scaleD, registers, activeIsa());
+}
+
+void multiplySparseWgmma(const WgmmaOperation &operation, WgmmaNumerics numerics, const uint8_t *a,
+                         const uint32_t *const *metadata, uint32_t selector, const uint8_t *b,
+                         bool scaleD, uint32_t *const *registers) {
+  const uint32_t k = wgmmaK(operation), elementBytes = wgmmaElementBytes(operation.a);
+  alignas(64) uint8_t spread[kRows * 2 * kRowBytes], blocks[kRows * 2 * kRowBytes];
+  bool stored[kRows * 2 * kRowBytes];
+  for (uint32_t warp = 0; warp < 4; ++warp)
+    spreadSparse(sparseFormat(operation, selector), metadata[warp], elementBytes, k,
+                 a + warp * 16 * kRowBytes, spread + warp * 16 * 2 * kRowBytes,
+                 stored + warp * 16 * k);
+  transposeRows(spread, kRows, 2 * kRowBytes, elementBytes, false, blocks);
+  multiplySparseBlocks(blockProduct(operation), numerics, blocks, stored, b, scaleD, registers,
+                       activeIsa());
+}
+
+uint32_t badWgmmaMetadata(const WgmmaOperation &operation, uint32_t selector,
+                          const uint32_t *metadata) {
+  return badSparseLanes(sparseFormat(operation, selector), metadata, false);
 }
 
 void multiplyWgmma(const WgmmaOperation &operation, const uint8_t *a, const uint8_t *b, bool scaleD,

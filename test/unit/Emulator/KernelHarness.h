@@ -17,6 +17,7 @@ struct KernelSetup {
   uint64_t seed = 0;
   unsigned threads = 1;
   Adversary adversary = Adversary::None;
+  Numerics numerics = Numerics::Hopper;
   /// Text before the kernel, e.g. variables.
   std::string module = {};
   std::string directives = {};
@@ -71,6 +72,7 @@ inline Ran run(const std::string &body, const KernelSetup &setup = {}) {
   config.options.seed = setup.seed;
   config.options.threads = setup.threads;
   config.options.adversary = setup.adversary;
+  config.options.numerics = setup.numerics;
   Ran ran;
   ran.result = device.launch(module->kernel("k"), config);
   ran.out.resize(data.size());
