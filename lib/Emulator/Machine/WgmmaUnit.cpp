@@ -242,16 +242,17 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
     gatherBlocks(plan, shape, isB, cta.shared.data(), blocks);
     return true;
   };
-  if (form.aInRegisters) {
+  if (form.aInRegisters && !operation.sparse) {
+    // A register is 8 rows of 16 bytes already.
+    for (uint32_t i = 0; i < 16; ++i)
+      transposeRows(reinterpret_cast<const uint8_t *>(op->a.data() + i * 32), 8, 16,
+                    form.shapeA.elementBytes, false,
+                    a + (2 * (i / 4) + i % 2) * 8 * kOperandRowBytes + i % 4 / 2 * 128);
+  } else if (form.aInRegisters) {
     const uint32_t *registers[16];
     for (unsigned i = 0; i < 16; ++i)
       registers[i] = op->a.data() + i * 32;
-    alignas(64) uint8_t dense[64 * kOperandRowBytes];
-    gatherFragmentA(registers, dense);
-    if (operation.sparse)
-      std::memcpy(a, dense, sizeof(a));
-    else
-      transposeRows(dense, 64, kOperandRowBytes, form.shapeA.elementBytes, false, a);
+    gatherFragmentA(registers, a);
   } else if (!gather("A", op->descriptorA, form.shapeA, false, a)) {
     return true;
   }

@@ -4,7 +4,6 @@
 #include "Emulator/Units/BlockProduct.h"
 
 #include "Emulator/Units/Factors.h"
-#include "girih/Emulator/FloatFormats.h"
 
 #include <bit>
 #include <cmath>
@@ -18,7 +17,7 @@ constexpr uint32_t kMaxColumnBlocks = 32;
 /// Calls `f` with the planes of each warp, as binary32: an f16 accumulator is widened before and
 /// rounded after.
 template <typename F>
-void forEachWarp(const BlockProduct &p, bool scaleD, uint32_t *const *planes, F f) {
+void forEachWarp(const BlockProduct &p, bool scaleD, uint32_t *const *planes, Isa isa, F f) {
   const uint32_t groups = p.rowBlocks / p.groupBlocks;
   if (p.d != WgmmaAccumulator::F16) {
     for (uint32_t g = 0; g < groups; ++g)
@@ -26,26 +25,20 @@ void forEachWarp(const BlockProduct &p, bool scaleD, uint32_t *const *planes, F 
     return;
   }
   const uint32_t packed = p.groupBlocks * p.columnBlocks;
-  alignas(64) uint16_t halves[2 * 2 * kMaxColumnBlocks][kLanes];
+  const ProductKernels &kernels = productKernels(isa);
   alignas(64) float wide[2 * 2 * kMaxColumnBlocks][kLanes];
   uint32_t *widePlanes[2 * 2 * kMaxColumnBlocks];
+  // Packed plane b j + r has both columns of what are planes 2 (b j + r) and the next here.
   for (uint32_t i = 0; i < 2 * packed; ++i)
     widePlanes[i] = reinterpret_cast<uint32_t *>(wide[i]);
   for (uint32_t g = 0; g < groups; ++g) {
     uint32_t *const *own = planes + g * packed;
-    if (scaleD) {
+    if (scaleD)
       for (uint32_t i = 0; i < packed; ++i)
-        for (uint32_t lane = 0; lane < kLanes; ++lane) {
-          halves[2 * i][lane] = static_cast<uint16_t>(own[i][lane]);
-          halves[2 * i + 1][lane] = static_cast<uint16_t>(own[i][lane] >> 16);
-        }
-      f16ToFloat(halves[0], wide[0], size_t(2) * packed * kLanes);
-    }
+        kernels.widenHalves(own[i], wide[2 * i], wide[2 * i + 1]);
     f(g * p.groupBlocks, widePlanes);
-    floatToF16(wide[0], halves[0], size_t(2) * packed * kLanes);
     for (uint32_t i = 0; i < packed; ++i)
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
-        own[i][lane] = halves[2 * i][lane] | uint32_t(halves[2 * i + 1][lane]) << 16;
+      kernels.roundHalves(wide[2 * i], wide[2 * i + 1], own[i]);
   }
 }
 
@@ -57,14 +50,14 @@ Aligned alignedRounding(const BlockProduct &p) {
 int minExponentD(const BlockProduct &p) { return p.d == WgmmaAccumulator::F16 ? -14 : -126; }
 
 void multiplyBits(const BlockProduct &p, const uint8_t *a, const uint8_t *b, bool scaleD,
-                  uint32_t *const *planes) {
+                  uint32_t *const *planes, Isa isa) {
   const uint32_t words = p.k / 32;
   auto word = [&](const uint8_t *blocks, uint32_t block, uint32_t w, uint32_t row) {
     uint32_t value;
     std::memcpy(&value, blocks + ((block * words + w) * kBlock + row) * 4, 4);
     return value;
   };
-  forEachWarp(p, scaleD, planes, [&](uint32_t first, uint32_t *const *own) {
+  forEachWarp(p, scaleD, planes, isa, [&](uint32_t first, uint32_t *const *own) {
     for (uint32_t r = 0; r < p.groupBlocks; ++r)
       for (uint32_t j = 0; j < p.columnBlocks; ++j)
         for (uint32_t parity = 0; parity < 2; ++parity) {
@@ -87,7 +80,7 @@ void multiplyBits(const BlockProduct &p, const uint8_t *a, const uint8_t *b, boo
 void multiplyBlocks(const BlockProduct &p, WgmmaNumerics numerics, const uint8_t *a,
                     const uint8_t *b, bool scaleD, uint32_t *const *planes, Isa isa) {
   if (p.a == WgmmaType::B1)
-    return multiplyBits(p, a, b, scaleD, planes);
+    return multiplyBits(p, a, b, scaleD, planes, isa);
   const bool integers = p.d == WgmmaAccumulator::S32;
   const bool aligned = numerics == WgmmaNumerics::Hopper && !integers;
   FactorBuffer &buffer = FactorBuffer::ofThread();
@@ -96,7 +89,7 @@ void multiplyBlocks(const BlockProduct &p, WgmmaNumerics numerics, const uint8_t
   const Factors &factors = buffer.factors();
   const ProductKernels &kernels = productKernels(isa);
   const Sum sum = !integers ? Sum::F32 : p.satfinite ? Sum::S32Sat : Sum::S32;
-  forEachWarp(p, scaleD, planes, [&](uint32_t first, uint32_t *const *own) {
+  forEachWarp(p, scaleD, planes, isa, [&](uint32_t first, uint32_t *const *own) {
     if (aligned)
       kernels.multiplyAligned(factors, first, p.groupBlocks, p.alignedBits, alignedRounding(p),
                               minExponentD(p), scaleD, own);
@@ -115,7 +108,7 @@ void multiplySparseBlocks(const BlockProduct &p, WgmmaNumerics numerics, const u
   if (p.d == WgmmaAccumulator::S32 || !buffer.specialB())
     return multiplyBlocks(p, numerics, a, b, scaleD, planes, isa);
   const Factors &f = buffer.factors();
-  forEachWarp(p, scaleD, planes, [&](uint32_t first, uint32_t *const *own) {
+  forEachWarp(p, scaleD, planes, isa, [&](uint32_t first, uint32_t *const *own) {
     for (uint32_t r = 0; r < p.groupBlocks; ++r)
       for (uint32_t j = 0; j < p.columnBlocks; ++j)
         for (uint32_t at = 0; at < 2 * kLanes; ++at) {

@@ -269,6 +269,18 @@ OperandPlan planOperand(uint64_t bits, const OperandShape &shape, bool evenOdd, 
     return plan;
   MatrixDescriptor desc = decodeMatrixDescriptor(bits);
   operandRuns(desc, shape, plan.runs);
+  // Few and long, for the shadow: the walk order of a swizzled operand hides that its lines touch.
+  std::sort(plan.runs.begin(), plan.runs.end(),
+            [](const GranuleRun &a, const GranuleRun &b) { return a.address < b.address; });
+  size_t last = 0;
+  for (size_t i = 1; i < plan.runs.size(); ++i) {
+    GranuleRun &run = plan.runs[last];
+    if (plan.runs[i].address <= run.address + run.bytes)
+      run.bytes = std::max(run.bytes, plan.runs[i].address + plan.runs[i].bytes - run.address);
+    else
+      plan.runs[++last] = plan.runs[i];
+  }
+  plan.runs.resize(last + 1);
   auto add = [&](uint32_t outer, uint32_t inner) {
     plan.granules.push_back(
         swizzleAddress(granuleAddress(desc, shape.major, outer, inner), desc.swizzle));

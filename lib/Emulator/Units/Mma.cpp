@@ -186,6 +186,18 @@ void multiplyMma(const MmaOperation &op, WgmmaNumerics numerics, const uint32_t 
                  const uint32_t *const *b, const uint32_t *metadata, uint32_t *const *d, Isa isa) {
   const uint32_t bits = mmaElementBits(op.a), halves = op.m / 8;
   const uint32_t wordsB = op.k * bits / 32, wordsA = op.sparse ? wordsB / 2 : wordsB;
+  if (!op.sparse && bits != 4 && !(isFp8(op.a) && numerics == WgmmaNumerics::Hopper)) {
+    // A register is 8 rows (or columns) of 16 bytes already.
+    alignas(64) uint8_t blocksA[16 * kMaxRowBytes], blocksB[8 * kMaxRowBytes];
+    const uint32_t elementBytes = blockElementBytes(op.a);
+    for (uint32_t r = 0; r < mmaRegistersA(op); ++r)
+      transposeRows(reinterpret_cast<const uint8_t *>(a[r]), 8, 16, elementBytes, false,
+                    blocksA + r % halves * 8 * wordsB * 4 + r / halves * 128);
+    for (uint32_t r = 0; r < mmaRegistersB(op); ++r)
+      transposeRows(reinterpret_cast<const uint8_t *>(b[r]), 8, 16, elementBytes, true,
+                    blocksB + r * 128);
+    return multiplyBlocks(blockProduct(op), numerics, blocksA, blocksB, true, d, isa);
+  }
   alignas(64) uint32_t rowsA[16 * kMaxRowBytes / 4], rowsB[8 * kMaxRowBytes / 4];
   for (uint32_t r = 0; r < mmaRegistersA(op); ++r)
     for (uint32_t lane = 0; lane < kLanes; ++lane)

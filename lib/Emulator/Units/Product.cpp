@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Emulator/Units/Product.h"
 
+#include "girih/Emulator/FloatFormats.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,10 +16,12 @@ namespace plain {
 namespace {
 #define GIRIH_FUSED 0
 #define GIRIH_ROWS 1
+#define GIRIH_ALIGNED_ROWS 2
 #define GIRIH_COLUMNS 2
 #include "Emulator/Units/ProductKernels.h"
 #undef GIRIH_FUSED
 #undef GIRIH_ROWS
+#undef GIRIH_ALIGNED_ROWS
 #undef GIRIH_COLUMNS
 } // namespace
 } // namespace plain
@@ -29,9 +33,11 @@ namespace avx2 {
 namespace {
 #define GIRIH_FUSED 1
 #define GIRIH_ROWS 2
+#define GIRIH_ALIGNED_ROWS 2
 #define GIRIH_COLUMNS 2
 #include "Emulator/Units/ProductKernels.h"
 #undef GIRIH_ROWS
+#undef GIRIH_ALIGNED_ROWS
 #undef GIRIH_COLUMNS
 } // namespace
 } // namespace avx2
@@ -43,6 +49,7 @@ namespace {
     apply_to = function)
 namespace avx512 {
 namespace {
+#define GIRIH_ALIGNED_ROWS 4
 #define GIRIH_ROWS 4
 #define GIRIH_COLUMNS 4
 #include "Emulator/Units/ProductKernels.h"

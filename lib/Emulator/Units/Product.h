@@ -60,6 +60,9 @@ struct ProductKernels {
   /// point, summed exactly.
   void (*multiplyAligned)(const Factors &factors, uint32_t first, uint32_t rowBlocks, int bits,
                           Aligned rounding, int minExponentD, bool scaleD, uint32_t *const *planes);
+  /// A plane of packed f16 as two of binary32, and back, to nearest even. NaN is canonical.
+  void (*widenHalves)(const uint32_t *packed, float *even, float *odd);
+  void (*roundHalves)(const float *even, const float *odd, uint32_t *packed);
 };
 
 /// The kernels of `isa`, which this machine must have.

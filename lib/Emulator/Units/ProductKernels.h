@@ -260,16 +260,67 @@ alignedTile(const Factors &f, const float *a, const int32_t *ea, const float *b,
   }
 }
 
-void multiplyAligned(const Factors &f, uint32_t first, uint32_t rowBlocks, int bits,
-                     Aligned rounding, int minExponentD, bool scaleD, uint32_t *const *planes) {
+template <uint32_t R>
+void alignedRows(const Factors &f, uint32_t first, uint32_t rowBlocks, int bits, Aligned rounding,
+                 int minExponentD, bool scaleD, uint32_t *const *planes) {
   const float *a = f.a + size_t(first) * 2 * f.k * kVector;
   const int32_t *ea = f.exponentA + size_t(first) * 2 * f.k * kVector;
   for (uint32_t c = 0; c < 2 * f.columnBlocks; ++c) {
     size_t column = size_t(c / 2) * f.k * kBlock + (c % 2) * 4;
-    for (uint32_t r = 0; r < 2 * rowBlocks; r += 2)
-      alignedTile<2>(f, a, ea, f.b + column, f.exponentB + column, r, c, rowBlocks, bits, rounding,
+    for (uint32_t r = 0; r < 2 * rowBlocks; r += R)
+      alignedTile<R>(f, a, ea, f.b + column, f.exponentB + column, r, c, rowBlocks, bits, rounding,
                      minExponentD, scaleD, planes);
   }
 }
 
-constexpr ProductKernels kernels = {spread, multiply, multiplyAligned};
+void multiplyAligned(const Factors &f, uint32_t first, uint32_t rowBlocks, int bits,
+                     Aligned rounding, int minExponentD, bool scaleD, uint32_t *const *planes) {
+  if (rowBlocks == 2)
+    alignedRows<GIRIH_ALIGNED_ROWS>(f, first, rowBlocks, bits, rounding, minExponentD, scaleD,
+                                    planes);
+  else
+    alignedRows<2>(f, first, rowBlocks, bits, rounding, minExponentD, scaleD, planes);
+}
+
+#if GIRIH_FUSED
+typedef _Float16 H16 __attribute__((vector_size(32)));
+typedef uint16_t W16 __attribute__((vector_size(32)));
+void widenHalves(const uint32_t *packed, float *even, float *odd) {
+  for (uint32_t lane = 0; lane < 2 * kVector; lane += kVector) {
+    U16 words;
+    load(words, packed + lane);
+    store(__builtin_convertvector((H16) __builtin_convertvector(words, W16), V16), even + lane);
+    store(__builtin_convertvector((H16) __builtin_convertvector(words >> 16, W16), V16),
+          odd + lane);
+  }
+}
+void roundHalves(const float *even, const float *odd, uint32_t *packed) {
+  for (uint32_t lane = 0; lane < 2 * kVector; lane += kVector) {
+    V16 low, high;
+    load(low, even + lane);
+    load(high, odd + lane);
+    U16 lowBits = __builtin_convertvector((W16) __builtin_convertvector(low, H16), U16);
+    U16 highBits = __builtin_convertvector((W16) __builtin_convertvector(high, H16), U16);
+    store(lowBits | highBits << 16, packed + lane);
+  }
+}
+#else
+void widenHalves(const uint32_t *packed, float *even, float *odd) {
+  uint16_t low[2 * kVector], high[2 * kVector];
+  for (uint32_t lane = 0; lane < 2 * kVector; ++lane) {
+    low[lane] = static_cast<uint16_t>(packed[lane]);
+    high[lane] = static_cast<uint16_t>(packed[lane] >> 16);
+  }
+  f16ToFloat(low, even, 2 * kVector);
+  f16ToFloat(high, odd, 2 * kVector);
+}
+void roundHalves(const float *even, const float *odd, uint32_t *packed) {
+  uint16_t low[2 * kVector], high[2 * kVector];
+  floatToF16(even, low, 2 * kVector);
+  floatToF16(odd, high, 2 * kVector);
+  for (uint32_t lane = 0; lane < 2 * kVector; ++lane)
+    packed[lane] = low[lane] | uint32_t(high[lane]) << 16;
+}
+#endif
+
+constexpr ProductKernels kernels = {spread, multiply, multiplyAligned, widenHalves, roundHalves};
