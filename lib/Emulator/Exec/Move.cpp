@@ -79,24 +79,6 @@ ExecFn splitter(unsigned width, unsigned part, bool packs) {
     return nullptr;
   }
 }
-/// %clock and friends count executed instructions of the cluster: they advance, and the same seed
-/// gives the same values.
-Step clockRegister(Context &c, const Instr &in) {
-  uint64_t now = c.cluster.stats.warpInstructions;
-  if (in.sub == 1)
-    now = now * 1000; // nanoseconds, coarse
-  if (in.width == 8) {
-    uint64_t t[32];
-    std::fill(std::begin(t), std::end(t), now);
-    storeLanes(c, in.d[0], t);
-  } else {
-    uint32_t t[32];
-    std::fill(std::begin(t), std::end(t), static_cast<uint32_t>(in.sub == 2 ? now >> 32 : now));
-    storeLanes(c, in.d[0], t);
-  }
-  return Step::Next;
-}
-
 void buildMov(Decoder &d, int) {
   if (!d.expectOperands(2))
     return;
@@ -135,15 +117,6 @@ void buildMov(Decoder &d, int) {
     return;
   }
   d.out.d[0] = d.dest(to, width);
-  if (from.kind == OperandKind::Special) {
-    std::string_view n = from.name;
-    if (n == "%clock" || n == "%clock64" || n == "%clock_hi" || n == "%globaltimer" ||
-        n == "%globaltimer_lo" || n == "%globaltimer_hi") {
-      d.out.sub = n == "%clock_hi" || n == "%globaltimer_hi" ? 2 : n[1] == 'g' ? 1 : 0;
-      d.out.exec = clockRegister;
-      return;
-    }
-  }
   d.out.s[0] = d.source(from, width);
   d.out.flags |= kPlainMove;
   d.out.exec = width == 2   ? ExecFn(move<uint16_t>)

@@ -75,12 +75,16 @@ constexpr ClockName clockNames[] = {
     {"%globaltimer", 8, 0, true}, {"%globaltimer_lo", 4, 0, true}, {"%globaltimer_hi", 4, 32, true},
 };
 
+/// %globaltimer when a launch begins: some moment of the year 2026 in Unix time. Programs that take
+/// differences do not mind, and those that read its upper half see that it has one.
+constexpr uint64_t kStartTime = 1'780'000'000'000'000'000;
+
 /// Clocks count what the cluster executes: they advance with every read, and the same seed gives
 /// the same values.
 template <typename T> Step readClock(Context &c, const Instr &in) {
   uint64_t now = c.cluster.readClock();
   if (in.sign)
-    now *= 1000; // nanoseconds, coarse
+    now = kStartTime + now * 1000; // nanoseconds, coarse
   T t[32];
   std::fill(std::begin(t), std::end(t), static_cast<T>(now >> in.sub));
   storeLanes(c, in.d[0], t);
