@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "State.h"
 
+#include <cstdio>
 #include <cstring>
 
 using namespace girih::cuda;
@@ -189,6 +190,11 @@ void run(const Launch &launch, WorkQueue::Ticket ticket) {
   config.options.cancel = &state.cancelFlag();
   girih::emu::LaunchResult result = state.device().launch(*launch.function, config);
   state.noteStats(result.stats);
+  if (!result.printed.empty()) {
+    // The kernel's printf.
+    std::fputs(result.printed.c_str(), stdout);
+    std::fflush(stdout);
+  }
   if (result.outcome == girih::emu::Outcome::Cancelled)
     state.noteCancelled(*launch.stream);
   else if (!result.clean())

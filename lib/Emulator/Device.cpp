@@ -10,8 +10,8 @@
 #include "Emulator/Ptx/Parser.h"
 
 #include <algorithm>
-#include <chrono>
 #include <bit>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -306,7 +306,14 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
                                          "': linking is not modelled"});
       continue;
     }
-    uint64_t address = state->memory->allocate(std::max<uint64_t>(symbol.bytes, 1));
+    uint64_t address = 0;
+    try {
+      address = state->memory->allocate(std::max<uint64_t>(symbol.bytes, 1));
+    } catch (const DeviceError &full) {
+      errors.push_back(
+          {symbol.line, "no room for '" + std::string(symbol.name) + "': " + full.what()});
+      continue;
+    }
     std::memset(state->memory->host(address), 0, symbol.bytes);
     std::copy_n(symbol.initial.begin(), std::min<uint64_t>(symbol.initial.size(), symbol.bytes),
                 state->memory->host(address));

@@ -75,6 +75,8 @@ const std::vector<Option> &table() {
        [](Options &o, const std::string &) { o.json = true; }},
       {"--check", nullptr, "only load the file, and list every statement that is not modelled",
        false, [](Options &o, const std::string &) { o.check = true; }},
+      {"--time-load", nullptr, "only load the file, and print how long that takes as JSON", false,
+       [](Options &o, const std::string &) { o.timeLoad = true; }},
       {"--help", nullptr, "this text", false,
        [](Options &o, const std::string &) { o.help = true; }},
   };
@@ -133,7 +135,7 @@ Options parseOptions(const std::vector<std::string> &arguments) {
   }
   if (options.help)
     return options;
-  if (options.ptx.empty() || (options.args.empty() && !options.check))
+  if (options.ptx.empty() || (options.args.empty() && !options.check && !options.timeLoad))
     throw std::runtime_error(
         std::string(options.ptx.empty() ? "which PTX file?" : "--args is missing.") +
         " Usage: girih-emu FILE.ptx --entry NAME --args spec.json; --help lists "

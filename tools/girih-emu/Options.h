@@ -20,7 +20,7 @@ struct Options {
   uint64_t seeds = 1;
   LaunchOptions launch;
   DeviceOptions device;
-  bool json = false, help = false, check = false;
+  bool json = false, help = false, check = false, timeLoad = false;
   /// What a replay must repeat beside seed and adversary, as on the command line.
   std::vector<std::string> repeated;
 };

@@ -103,20 +103,21 @@ bool passAll(Decoder &d, const Operand *list, const std::vector<ptx::Formal> &fo
       d.fail("'_' in place of a result; leave the list of results out");
       return false;
     }
+    const std::string which = std::string(what) + " " + std::to_string(i + 1) + " of " + callee;
+    const std::string size =
+        (formal.flexible ? std::string("any number of") : std::to_string(formal.bytes)) + " bytes";
+    if (list->elements[i].kind != OperandKind::Symbol &&
+        (formal.flexible || formal.bytes != ptx::typeBytes(formal.type))) {
+      d.fail(which + " has " + size + " and must be a .param variable");
+      return false;
+    }
     Passing p = d.passing(list->elements[i], formal, isResult);
     if (d.failed())
       return false;
-    const bool isArray = p.kind != Passing::Kind::Frame &&
-                         (formal.flexible || formal.bytes != ptx::typeBytes(formal.type));
-    if (isArray || (p.bytes != formal.bytes && !formal.flexible)) {
-      d.fail(std::string(what) + " " + std::to_string(i + 1) + " of " + callee + " has " +
-             (formal.flexible ? std::string("any number of") : std::to_string(formal.bytes)) +
-             " bytes" +
-             (isArray ? " and must be a .param variable"
-                      : ", the call passes " + std::to_string(p.bytes)));
+    if (p.bytes != formal.bytes && !formal.flexible) {
+      d.fail(which + " has " + size + ", the call passes " + std::to_string(p.bytes));
       return false;
     }
-    p.flexible = formal.flexible;
     to.push_back(p);
   }
   return true;

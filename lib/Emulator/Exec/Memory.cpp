@@ -469,6 +469,8 @@ void buildStore(Decoder &d, int) {
   if (!d.expectOperands(2, 3))
     return;
   d.address(d.operand(0), d.spaceModifier());
+  if (d.out.space == AddressSpace::Param)
+    return d.fail("a kernel's parameters cannot be written");
   if (d.bytes() == 16)
     return d.fail("128-bit accesses (.b128) are not modelled");
   d.out.access = accessFlags(d, true, false);

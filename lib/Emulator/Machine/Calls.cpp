@@ -92,6 +92,11 @@ private:
     return value;
   }
   size_t localPlace(const Passing &p, uint32_t lane) const {
+    if (p.flexible) {
+      uint64_t base;
+      std::memcpy(&base, warp.registers + function.flexRegister + lane * 8, 8);
+      return size_t(lane) * warp.localBytes + base;
+    }
     return size_t(lane) * warp.localBytes + cluster.frameOf(warp, function, lane) + p.offset;
   }
 

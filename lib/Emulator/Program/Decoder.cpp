@@ -353,7 +353,7 @@ void Decoder::layoutRegisters() {
 }
 
 uint64_t Decoder::symbolAddress(const ptx::Symbol &symbol) {
-  auto found = module.variables.find(symbol.name);
+  auto found = module.variables.find(linker.nameOf(symbol));
   return found == module.variables.end() ? 0 : found->second.address;
 }
 
@@ -467,6 +467,8 @@ Passing Decoder::passing(const Operand &op, const ptx::Formal &formal, bool isRe
   p.bytes = static_cast<uint32_t>(formal.bytes);
   if (op.kind == OperandKind::Symbol && op.value == 0 &&
       function.symbols[op.index].space == ptx::Space::Param && symbolInFrame[op.index]) {
+    if (isFlexible(op.index))
+      fail("an array of any size cannot be passed on; copy it to one of a known size");
     p.kind = Passing::Kind::Frame;
     p.offset = static_cast<uint32_t>(symbolOffset[op.index]);
     p.bytes = static_cast<uint32_t>(function.symbols[op.index].bytes);

@@ -41,6 +41,11 @@ public:
   const Form *form(const ptx::Instruction &instruction);
   /// Shared memory of a variable of the module, the same in all functions of a kernel.
   uint64_t placeShared(const ptx::Symbol &symbol);
+  /// The name of a variable in the module; a function's own have longer names there.
+  std::string_view nameOf(const ptx::Symbol &symbol) const {
+    return symbol.moduleIndex < 0 ? symbol.name
+                                  : ast.variables[static_cast<size_t>(symbol.moduleIndex)].name;
+  }
   std::vector<uint32_t> callTable(const ptx::Symbol &symbol) const;
 
   Kernel *kernel = nullptr;

@@ -149,7 +149,9 @@ void Lexer::advance() {
   if (position >= text.size())
     return;
   char c = text[position];
-  if (has(c, Start)) {
+  // '%' begins a name, or is an operator where no name follows.
+  if (has(c, Start) &&
+      (c != '%' || (position + 1 < text.size() && has(text[position + 1], Continue)))) {
     // A directive ends before the next one: ".reg.b16 x" is ".reg" and ".b16", as in an opcode's
     // tail.
     size_t start = position++;

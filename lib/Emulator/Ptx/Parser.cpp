@@ -34,14 +34,18 @@ ModuleAst Parser::run() {
   return std::move(module);
 }
 
+std::string Parser::describe(const Token &t) {
+  if (t.kind == Tok::End)
+    return "the end of the text";
+  if (t.kind == Tok::String)
+    return "a string";
+  if (t.kind == Tok::Bad && t.text == "/*")
+    return "a comment that does not end";
+  return "'" + std::string(t.text.substr(0, 80)) + "'";
+}
+
 void Parser::errorHere(const std::string &expected) {
-  const Token &t = lexer.peek();
-  std::string found = t.kind == Tok::End      ? "the end of the text"
-                      : t.kind == Tok::String ? "a string"
-                      : t.kind == Tok::Bad && t.text == "/*"
-                          ? "a comment that does not end"
-                          : "'" + std::string(t.text.substr(0, 80)) + "'";
-  error(t.line, "expected " + expected + ", found " + found);
+  error(lexer.line(), "expected " + expected + ", found " + describe(lexer.peek()));
 }
 
 bool Parser::expect(char c, const char *where) {
@@ -105,8 +109,7 @@ void Parser::parseTopLevel() {
   } else if (token.kind == Tok::End) {
     error(token.line, "expected a variable or a function, found the end of the text");
   } else if (!token.is(';')) {
-    error(token.line,
-          "'" + std::string(token.text.substr(0, 80)) + "' is not modelled at module level");
+    error(token.line, describe(token) + " is not modelled at module level");
     recover();
     // What follows a broken function is not worth a message each.
     if (module.errors.size() > errorsBefore && lexer.peek().is('}'))

@@ -104,6 +104,7 @@ private:
     module.errors.push_back({line, std::move(message)});
   }
   void errorHere(const std::string &expected);
+  static std::string describe(const Token &token);
   bool expect(char c, const char *where);
   /// After an error: continues behind the next ';' or at the end of the block.
   void recover();

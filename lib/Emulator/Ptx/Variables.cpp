@@ -72,7 +72,7 @@ bool Parser::parseExtents(Symbol &symbol, unsigned vector, std::vector<uint64_t>
       if (!value)
         return false;
       extent = static_cast<uint64_t>(*value);
-      if (*value <= 0 || extent > kMaxBytes || symbol.bytes * extent > kMaxBytes) {
+      if (*value <= 0 || extent > kMaxBytes / symbol.bytes) {
         error(symbol.line, "an array of " + std::to_string(*value) + " elements");
         return false;
       }
