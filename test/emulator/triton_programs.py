@@ -17,8 +17,8 @@ from programs import (
     Launch,
     Program,
     bf16_bits,
-    e4m3_values,
     dot_bound,
+    e4m3_values,
     round_bf16,
     sum_bound,
 )
