@@ -9,7 +9,6 @@ from programs import PROGRAMS, Launch, Program
 
 # Programs that wait for instructions of theirs.
 for name in """
-atomic_integers
 bfloat_arithmetic
 bulk_increment
 bulk_reduce
@@ -31,15 +30,7 @@ tensor_scale
 tensor_swizzled
 triton_count_values
 triton_matmul_device_descriptors
-triton_matmul_mma_sync
 triton_matmul_reduced_by_copies
-wmma_bf16
-wmma_f16
-wmma_f16 --device-debug
-wmma_f16_half_sums
-wmma_f64
-wmma_s8
-wmma_tf32
 """.strip().splitlines():
     PROGRAMS.pop(name, None)
 

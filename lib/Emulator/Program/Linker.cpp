@@ -2,6 +2,7 @@
 
 #include "Emulator/Program/Linker.h"
 #include "Emulator/Machine/Machine.h"
+#include "Emulator/Program/CompareLoops.h"
 #include "Emulator/Program/ControlFlow.h"
 #include "Emulator/Program/Decoder.h"
 #include "Emulator/Program/Tracked.h"
@@ -234,6 +235,7 @@ void Linker::link(const ptx::Function &entry, Kernel &target) {
   for (auto &decoder : decoders)
     decoder->run();
   collectTracked(target);
+  markCompareLoops(target);
   target.reconverge = reconvergencePoints(target);
 }
 

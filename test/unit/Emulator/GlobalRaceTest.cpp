@@ -56,6 +56,15 @@ std::vector<Case> cases() {
       {"an atomic and a plain read do", "global-race",
        parts("red.global.add.u32 [%rd0], 1;", "ld.global.u32 %r4, [%rd0];"), kTwoCtas,
        "an atomic or volatile access does not order an ordinary one"},
+      // The CUDA guide's way to any atomic: see Program/CompareLoops.h.
+      {"the plain load that starts a loop of compare-and-swap", "",
+       "ld.global.u32 %r5, [%rd0]; L: mov.u32 %r6, %r5; mad.lo.u32 %r7, %r6, 3, 1; "
+       "atom.global.cas.b32 %r5, [%rd0], %r6, %r7; setp.ne.u32 %p0, %r5, %r6; @%p0 bra L;",
+       kTwoCtas},
+      {"a plain load that only feeds the new value", "global-race",
+       "ld.global.u32 %r5, [%rd0]; mad.lo.u32 %r7, %r5, 3, 1; "
+       "atom.global.cas.b32 %r5, [%rd0], 0, %r7;",
+       kTwoCtas},
       {"atomics of CTA scope in two CTAs", "global-race",
        "red.relaxed.cta.global.add.u32 [%rd0], 1;", kTwoCtas,
        "the scope of one leaves the other thread out"},
