@@ -96,7 +96,8 @@ TEST(SpecialRegister, ClocksAdvance) {
         "mov.u64 %rd5, %globaltimer; mov.u64 %rd6, %globaltimer; sub.u64 %rd5, "
         "%rd6, %rd5; cvt.u32.u64 %r9, %rd5;",
         "mov.u32 %r5, %globaltimer_lo; mov.u32 %r6, %globaltimer_lo; sub.u32 %r9, "
-        "%r6, %r5; mov.u32 %r7, %globaltimer_hi; add.u32 %r9, %r9, %r7; "
+        "%r6, %r5; mov.u32 %r7, %globaltimer_hi; mov.u64 %rd5, %globaltimer; shr.u64 %rd5, "
+        "%rd5, 32; cvt.u32.u64 %r8, %rd5; sub.u32 %r8, %r8, %r7; add.u32 %r9, %r9, %r8; "
         "mov.u32 %r8, %clock_hi; add.u32 %r9, %r9, %r8;"}) {
     Ran ran = run(std::string(pair) + "st.global.u32 [%rd1], %r9;");
     EXPECT_TRUE(ran.result.clean()) << ran.text();
