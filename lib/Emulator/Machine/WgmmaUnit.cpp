@@ -12,6 +12,8 @@
 #include "Emulator/Machine/Machine.h"
 
 #include <cstring>
+#include <span>
+#include <unordered_map>
 
 namespace girih::emu {
 
@@ -328,6 +330,9 @@ bool Cluster::checkTracked(Context &c, const Instr &instr) {
   const uint32_t waited = warp.wgmmaWaited;
   const uint32_t group = warp.index / 4;
   const bool move = instr.flags & kPlainMove;
+  const bool inFlight = warp.wgmmaIssued > waited;
+  if (!inFlight && !checking())
+    return false;
   auto misuse = [&](uint32_t sequence, const char *message) {
     std::vector<Site> sites{here(c, move ? "moves" : "executes")};
     WgmmaQueue &queue = c.cta.wgmmaQueues[group];
@@ -365,7 +370,7 @@ bool Cluster::checkTracked(Context &c, const Instr &instr) {
     to.writtenPc = from.writtenPc;
     return false;
   }
-  for (uint32_t t : info.trackedReads)
+  for (uint32_t t : inFlight ? std::span(info.trackedReads) : std::span<const uint32_t>())
     if (uint32_t sequence = warp.pendingSequence(warp.tracked[t]); sequence > waited) {
       misuse(sequence, "an accumulator of a wgmma in flight is read");
       break;

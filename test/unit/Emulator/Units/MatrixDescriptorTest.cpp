@@ -287,4 +287,60 @@ TEST(MatrixDescriptor, Diagnoses) {
       gatherOperand({0, 16, 128, 0, Swizzle::B128}, k, {memory.data(), kBase, 4096}, dense.data()));
 }
 
+TEST(MatrixDescriptor, PlansGatherWhatGatherOperandDoes) {
+  std::mt19937 random(31);
+  std::vector<uint8_t> memory(160 * 1024);
+  for (uint8_t &byte : memory)
+    byte = static_cast<uint8_t>(random());
+  for (Swizzle swizzle : {Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128})
+    for (Major major : {Major::K, Major::MN})
+      for (uint32_t elementBytes : {1u, 2u, 4u})
+        for (uint32_t rowBytes : {32u, 64u})
+          for (uint32_t rows : {8u, 64u, 256u})
+            for (bool evenOdd : {false, true}) {
+              const uint32_t span = swizzleSpan(swizzle);
+              if ((major == Major::MN && elementBytes != 2) ||
+                  (major == Major::K && swizzle != Swizzle::None && rowBytes > span))
+                continue;
+              // Strides that keep blocks apart, whichever they are.
+              MatrixDescriptor desc{2048, 4096, 8 * span, 0, swizzle};
+              if (major == Major::MN)
+                desc.stride = swizzle == Swizzle::None ? 1024 : 8 * span, desc.leading = 128;
+              if (major == Major::MN && swizzle != Swizzle::None)
+                desc.leading = 8 * span * 8;
+              const OperandShape shape{rows, elementBytes, major, rowBytes};
+              OperandPlan plan = planOperand(encodeMatrixDescriptor(desc), shape, evenOdd, kBase,
+                                             static_cast<uint32_t>(memory.size()));
+              ASSERT_EQ(plan.problem, "");
+              std::vector<uint8_t> dense(rows * rowBytes), blocks(rows * rowBytes);
+              ASSERT_TRUE(gatherOperand(desc, shape,
+                                        {memory.data(), 0, static_cast<uint32_t>(memory.size())},
+                                        dense.data()));
+              gatherBlocks(plan, shape, evenOdd, memory.data(), blocks.data());
+              // Element (row, k) by the definition of blocks.
+              const uint32_t depth = rowBytes / elementBytes;
+              for (uint32_t row = 0; row < rows; ++row)
+                for (uint32_t k = 0; k < depth; ++k) {
+                  uint32_t within = row % 8;
+                  if (evenOdd)
+                    within = within / 2 + 4 * (within % 2);
+                  ASSERT_EQ(
+                      0, std::memcmp(&blocks[((row / 8 * depth + k) * 8 + within) * elementBytes],
+                                     &dense[row * rowBytes + k * elementBytes], elementBytes))
+                      << swizzleName(swizzle) << " row " << row << " k " << k;
+                }
+              // The runs hold each granule once, in ascending order, with gaps between.
+              std::set<uint32_t> granules(plan.granules.begin(), plan.granules.end());
+              ASSERT_EQ(granules.size(), rows * rowBytes / 16);
+              uint32_t end = 0;
+              for (const GranuleRun &run : plan.runs) {
+                ASSERT_GT(run.address, end);
+                end = run.address + run.bytes;
+                for (uint32_t at = run.address; at < end; at += 16)
+                  ASSERT_EQ(granules.erase(at), 1u);
+              }
+              ASSERT_TRUE(granules.empty());
+            }
+}
+
 } // namespace
