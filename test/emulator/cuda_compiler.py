@@ -43,6 +43,7 @@ def in_child(script: str, arguments: list[str], text: str) -> str:
         capture_output=True,
         text=True,
         env=environment,
+        cwd=FOLDER / "cuda",  # NVRTC puts it before the names of files
     )
     if done.returncode != 0:
         raise RuntimeError(f"{script} {' '.join(arguments)} failed:\n{done.stderr}")

@@ -94,6 +94,6 @@ extern "C" __device__ int printf(const char *, ...);
 
 extern "C" __global__ void printing(int *y) {
   if (threadIdx.x == 3)
-    y[0] = printf("block %d of %u: %s %5.2f %lld %c\n", blockIdx.x, gridDim.x, "half", 0.5,
+    y[blockIdx.x] = printf("block %d of %u: %s %5.2f %lld %c\n", blockIdx.x, gridDim.x, "half", 0.5,
                   1234567890123ll, 'x');
 }

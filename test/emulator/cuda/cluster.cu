@@ -44,9 +44,8 @@ extern "C" __global__ void cluster_ring(const float *x, float *y, int steps) {
     values[1 - step % 2][threadIdx.x] = 0.5f * (left + right);
     cluster.sync();
   }
+  // The last of these barriers also keeps a block from leaving while another reads its memory.
   y[blockIdx.x * 64 + threadIdx.x] = values[steps % 2][threadIdx.x];
-  // No block leaves while another may still read its memory.
-  cluster.sync();
 }
 
 // arrive and wait split: work between them touches only own memory.
