@@ -136,11 +136,10 @@ struct WgmmaOp {
   };
   std::vector<Alias> aliases;
 
-  /// As new, with the memory of the old one.
+  /// As new, with the memory of the old one; `order` is set when the first warp arrives.
   void reuse() {
     arrived = 0;
     aliases.clear();
-    order = {};
   }
 };
 

@@ -79,12 +79,16 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   WgmmaOp &op = *queue.operations[sequence - queue.operations.front()->sequence];
   auto uniform = [&](Src source, const char *name) -> uint64_t {
     const uint64_t *v = c.src<uint64_t>(source);
+    uint64_t difference = 0;
     for (unsigned i = 1; i < 32; ++i)
-      if (v[i] != v[0]) {
-        report("wgmma-mismatch", std::string("the lanes of a warp give different ") + name,
-               {here(c, "issues", static_cast<int>(i))});
-        break;
-      }
+      difference |= v[i] ^ v[0];
+    if (difference) {
+      int lane = 1;
+      while (v[lane] == v[0])
+        ++lane;
+      report("wgmma-mismatch", std::string("the lanes of a warp give different ") + name,
+             {here(c, "issues", lane)});
+    }
     return v[0];
   };
   uint64_t descriptorA = form.aInRegisters ? 0 : uniform(form.descriptorA, "descriptors of A");
@@ -112,8 +116,9 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
       return;
     }
   }
+  if (checking())
+    op.arrived ? op.order.join(warp.order) : void(op.order = warp.order);
   op.arrived |= 1u << part;
-  op.order.join(warp.order);
   if (form.aInRegisters)
     for (unsigned r = 0; r < 4; ++r)
       std::memcpy(op.a.data() + (part * 4 + r) * 32, c.src<uint32_t>(form.a[r]), 128);
@@ -151,8 +156,9 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
     // Without scale-d the accumulators are written and not read (9.7.15.5.2).
     uint32_t any = 0;
     const uint32_t *lanes = warp.defined.lanes();
-    for (int32_t offset : form.d)
-      any |= lanes[slotOf(offset)];
+    if (!warp.accumulators[form.set].whole) // else nobody has written them since they were defined
+      for (int32_t offset : form.d)
+        any |= lanes[slotOf(offset)];
     if (any) [[unlikely]]
       for (int32_t offset : form.d)
         scaleD ? undefined(offset, "an accumulator is") : c.setDefined(offset);
