@@ -47,7 +47,8 @@ std::string Options::readEnvironment() {
     const char *option;
   } variables[] = {{"GIRIH_SEED", "seed"},         {"GIRIH_THREADS", "threads"},
                    {"GIRIH_CHECKS", "checks"},     {"GIRIH_SMS", "sms"},
-                   {"GIRIH_NUMERICS", "numerics"}, {"GIRIH_ADVERSARY", "adversary"}};
+                   {"GIRIH_NUMERICS", "numerics"}, {"GIRIH_ADVERSARY", "adversary"},
+                   {"GIRIH_MODEL", "model"}};
   for (const auto &entry : variables) {
     const char *value = std::getenv(entry.variable);
     if (!value || !*value)

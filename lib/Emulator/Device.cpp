@@ -447,8 +447,9 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &reques
     result.stats.tmaBytes += c.stats.tmaBytes;
     if (!c.printed.empty())
       printed[c.linearId()] = {std::move(c.printed), c.printedOver};
+    c.collectCounters(result.lines);
     for (Finding &f : c.findings) {
-      std::string key = f.kind;
+      std::string key = (f.severity == Severity::Note ? "note " : "") + f.kind;
       for (size_t i = 0; i < f.sites.size() && i < 2; ++i)
         key += ":" + std::to_string(f.sites[i].ptxLine);
       auto [entry, fresh] = index.try_emplace(std::move(key), result.findings.size());
@@ -547,6 +548,38 @@ std::string LaunchStats::json() const {
       static_cast<unsigned long long>(threadInstructions), static_cast<unsigned long long>(rounds),
       static_cast<unsigned long long>(tmaLoads), static_cast<unsigned long long>(tmaStores),
       static_cast<unsigned long long>(tmaBytes), static_cast<unsigned long long>(wgmmas), seconds);
+  return text;
+}
+
+std::string LaunchResult::renderCounters() const {
+  if (lines.empty())
+    return {};
+  std::vector<const LineCounters *> order;
+  for (const LineCounters &line : lines)
+    order.push_back(&line);
+  auto waste = [](const LineCounters *l) {
+    return l->sharedPasses - l->sharedIdeal + l->globalSectors - l->globalIdeal;
+  };
+  std::sort(order.begin(), order.end(), [&](const auto *a, const auto *b) {
+    return std::pair(waste(b), a->instruction) < std::pair(waste(a), b->instruction);
+  });
+  char buffer[160];
+  std::snprintf(buffer, sizeof(buffer), "%8s %12s %14s %14s  %s\n", "PTX line", "executions",
+                "bank passes", "sectors", "instruction, source");
+  std::string text = buffer;
+  auto ratio = [](uint64_t got, uint64_t ideal) {
+    return got ? std::to_string(got) + "/" + std::to_string(ideal) : std::string("-");
+  };
+  for (const LineCounters *line : order) {
+    std::snprintf(buffer, sizeof(buffer), "%8u %12llu %14s %14s  ", line->ptxLine,
+                  static_cast<unsigned long long>(line->executions),
+                  ratio(line->sharedPasses, line->sharedIdeal).c_str(),
+                  ratio(line->globalSectors, line->globalIdeal).c_str());
+    text += buffer + line->ptxText.substr(0, 60);
+    if (!line->source.empty())
+      text += "  " + line->source.substr(0, line->source.find('\n'));
+    text += "\n";
+  }
   return text;
 }
 

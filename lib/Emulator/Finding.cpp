@@ -42,7 +42,7 @@ std::string shorten(const std::string &text) {
 } // namespace
 
 std::string Finding::render() const {
-  std::string text = kind + ": " + message;
+  std::string text = kind + (severity == Severity::Note ? " (note): " : ": ") + message;
   if (count > 1)
     text += " [" + std::to_string(count) + " times]";
   for (const Site &s : sites) {
@@ -76,6 +76,7 @@ std::string Finding::render() const {
 std::string Finding::json() const {
   std::string out = "{\"kind\":";
   quote(out, kind);
+  out += severity == Severity::Note ? ",\"severity\":\"note\"" : ",\"severity\":\"error\"";
   out += ",\"message\":";
   quote(out, message);
   out += ",\"hint\":";
@@ -105,6 +106,8 @@ std::string Finding::json() const {
 const std::vector<FindingKind> &findingKinds() {
   static const std::vector<FindingKind> kinds = {
       {"assertion", "an assertion of the program failed"},
+      {"async-exit", "a CTA exits before asynchronous copies into or out of its shared memory are "
+                     "known to be over"},
       {"async-overwrite",
        "an operand of an asynchronous operation is overwritten while it may still be read"},
       {"async-race",
@@ -115,6 +118,8 @@ const std::vector<FindingKind> &findingKinds() {
       {"branch-index", "brx.idx with an index that its table of labels does not have"},
       {"bulk-copy-invalid", "size or address of a bulk copy is not a multiple of 16"},
       {"call-target", "an indirect call of something that is not a function that it can call"},
+      {"cluster-exit",
+       "a CTA exits while others of its cluster may still access its shared memory"},
       {"cp-async-invalid", "a cp.async that reads more bytes than it copies"},
       {"deadlock", "nobody can make progress"},
       {"divergent-aligned", "an .aligned instruction is executed by a part of a warp"},

@@ -29,6 +29,13 @@ struct NumericsName {
 };
 constexpr NumericsName numericsNames[] = {{Numerics::Exact, "exact"}, {Numerics::Hopper, "hopper"}};
 
+struct ModelName {
+  MemoryModel value;
+  const char *name;
+};
+constexpr ModelName modelNames[] = {{MemoryModel::Practice, "practice"},
+                                    {MemoryModel::Strict, "strict"}};
+
 } // namespace
 
 const std::vector<AdversaryName> &adversaryNames() {
@@ -55,13 +62,15 @@ std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::
   }
   if (name == "numerics")
     return choose(numericsNames, value, options.numerics);
+  if (name == "model")
+    return choose(modelNames, value, options.model);
   if (name == "checks") {
     if (value != "0" && value != "1")
       return "expected 0 or 1";
     options.checks = value == "1";
     return {};
   }
-  return "expected one of the options seed, adversary, numerics, checks";
+  return "expected one of the options seed, adversary, numerics, model, checks";
 }
 
 } // namespace girih::emu

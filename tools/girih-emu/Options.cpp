@@ -60,8 +60,12 @@ const std::vector<Option> &table() {
        }},
       {"--numerics", "NAME", "tensor cores: hopper or exact; default: GIRIH_NUMERICS", true,
        [](Options &o, const std::string &v) { setLaunch(o, "numerics", v); }},
+      {"--model", "NAME", "memory model: practice or strict; default: GIRIH_MODEL", true,
+       [](Options &o, const std::string &v) { setLaunch(o, "model", v); }},
       {"--no-checks", nullptr, "faster, and finds only what stops the program", true,
        [](Options &o, const std::string &) { o.launch.checks = false; }},
+      {"--counters", nullptr, "print bank conflicts and uncoalesced accesses of the last run",
+       false, [](Options &o, const std::string &) { o.launch.counters = true; }},
       {"--threads", "T", "host threads, 1 by default; they change no result", false,
        [](Options &o, const std::string &v) {
          o.launch.threads = static_cast<unsigned>(number("--threads", v, 1, 1024));
@@ -105,10 +109,11 @@ std::string row(const std::string &left, const std::string &right) {
 
 Options parseOptions(const std::vector<std::string> &arguments) {
   Options options;
-  if (const char *numerics = std::getenv("GIRIH_NUMERICS"); numerics && *numerics)
-    if (std::string problem = setLaunchOption(options.launch, "numerics", numerics);
-        !problem.empty())
-      throw std::runtime_error(std::string("GIRIH_NUMERICS is '") + numerics + "': " + problem);
+  for (auto [variable, option] :
+       {std::pair("GIRIH_NUMERICS", "numerics"), std::pair("GIRIH_MODEL", "model")})
+    if (const char *value = std::getenv(variable); value && *value)
+      if (std::string problem = setLaunchOption(options.launch, option, value); !problem.empty())
+        throw std::runtime_error(std::string(variable) + " is '" + value + "': " + problem);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string &name = arguments[i];
     if (name.empty() || name[0] != '-') {

@@ -90,6 +90,8 @@ int run(const tool::Options &options) {
       }
     }
   }
+  if (options.launch.counters)
+    std::printf("%s", result.renderCounters().c_str());
   std::fprintf(stderr,
                "%llu run(s), nothing found; the last took %.1f ms, %llu warp instructions, "
                "trace %016llx\n",

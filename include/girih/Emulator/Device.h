@@ -112,6 +112,12 @@ enum class Adversary {
   ConsumersFirst, ///< high-numbered warps first
 };
 
+/// How the memory model of PTX is read.
+enum class MemoryModel {
+  Practice, ///< as production kernels rely on it
+  Strict,   ///< what holds in practice only is reported too, as notes
+};
+
 struct LaunchOptions {
   uint64_t seed = 0;
   /// Host threads. The result and the trace do not depend on it.
@@ -120,6 +126,9 @@ struct LaunchOptions {
   Numerics numerics = Numerics::Hopper;
   /// Off: no race, definedness or register checks (out of bounds and deadlock are always found).
   bool checks = true;
+  MemoryModel model = MemoryModel::Practice;
+  /// Count bank conflicts and uncoalesced accesses per instruction (LaunchResult::lines).
+  bool counters = false;
   /// Findings described in full per kind; more are only counted.
   unsigned maxFindingsPerKind = 4;
   /// Polled at least every 100 ms; when it becomes true the launch stops with Outcome::Cancelled.
@@ -135,9 +144,9 @@ struct AdversaryName {
 /// All adversaries, None ("none") first.
 const std::vector<AdversaryName> &adversaryNames();
 
-/// Sets seed, adversary, numerics or checks from text, as environment variables and command lines
-/// give them. Returns an empty string, or what was expected; "expected one of the options" and
-/// their names for an option that does not exist.
+/// Sets seed, adversary, numerics, model or checks from text, as environment variables and command
+/// lines give them. Returns an empty string, or what was expected; "expected one of the options"
+/// and their names for an option that does not exist.
 std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::string_view value);
 
 struct LaunchConfig {
@@ -172,6 +181,18 @@ struct LaunchStats {
   std::string json() const;
 };
 
+/// What one instruction has asked of memory, with LaunchOptions::counters.
+struct LineCounters {
+  uint32_t instruction = 0; ///< position in the kernel
+  unsigned ptxLine = 0;
+  std::string ptxText, source;
+  uint64_t executions = 0; ///< by warps
+  /// Passes over the banks of shared memory, and how many would do without conflicts.
+  uint64_t sharedPasses = 0, sharedIdeal = 0;
+  /// Sectors of 32 bytes of global memory, and how many would do for as many distinct bytes.
+  uint64_t globalSectors = 0, globalIdeal = 0;
+};
+
 struct LaunchResult {
   Outcome outcome = Outcome::Completed;
   std::vector<Finding> findings;
@@ -182,10 +203,19 @@ struct LaunchResult {
   /// What printf wrote: cluster by cluster in their order, whatever the order in which they ran. At
   /// most 1 MiB; the last line says how much more there was.
   std::string printed;
+  std::vector<LineCounters> lines;
 
-  bool clean() const { return outcome == Outcome::Completed && findings.empty(); }
+  /// Ran to its end without an error; there may be notes.
+  bool clean() const {
+    for (const Finding &f : findings)
+      if (f.severity == Severity::Error)
+        return false;
+    return outcome == Outcome::Completed;
+  }
   /// All findings as text for people, separated by blank lines.
   std::string render() const;
+  /// The counters as a table for people, instructions that waste most first; empty without them.
+  std::string renderCounters() const;
 };
 
 /// Memory that the device knows about.

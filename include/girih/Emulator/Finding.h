@@ -41,6 +41,11 @@ struct Site {
   uint64_t bytes = 0;
 };
 
+enum class Severity {
+  Error,
+  Note, ///< wrong by the letter of the memory model only; see MemoryModel::Strict
+};
+
 /// One report. Kinds are stable names: see findingKinds().
 struct Finding {
   std::string kind;
@@ -51,6 +56,7 @@ struct Finding {
   /// Occurrences of the same kind at the same PTX lines in this launch; only the first is
   /// described.
   uint64_t count = 1;
+  Severity severity = Severity::Error;
 
   /// The text for people: several lines, no trailing newline.
   std::string render() const;

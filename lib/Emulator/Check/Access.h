@@ -56,7 +56,10 @@ struct Epoch {
   AccessKind kind() const { return static_cast<AccessKind>(kindBits); }
   Scope scope() const { return static_cast<Scope>(scopeBits); }
   bool operator==(const Epoch &other) const {
-    return __builtin_memcmp(this, &other, sizeof(Epoch)) == 0;
+    uint64_t mine[2], theirs[2];
+    __builtin_memcpy(mine, this, sizeof(mine));
+    __builtin_memcpy(theirs, &other, sizeof(theirs));
+    return ((mine[0] ^ theirs[0]) | (mine[1] ^ theirs[1])) == 0;
   }
   /// The same access as seen from a cell that starts `bytes` further on.
   Epoch movedBy(int64_t bytes) const {

@@ -89,9 +89,10 @@ private:
 /// What happened before a point (`seen`) and parts of it: what a proxy fence has since made visible
 /// to the asynchronous proxy (`fenced` of shared memory, `fencedGlobal`), and what a fence has
 /// since made visible to the whole device (`published`), which is what a relaxed write that comes
-/// later hands on. All travel together along every edge.
+/// later hands on. All travel together along every edge. `strict` is what happened before by the
+/// letter of the memory model, of the components of warps; kept only where that is asked for.
 struct Order {
-  Clock seen, fenced, fencedGlobal, published;
+  Clock seen, fenced, fencedGlobal, published, strict;
   void join(const Order &other) {
     seen.join(other.seen);
     fenced.join(other.fenced);
@@ -99,9 +100,12 @@ struct Order {
       fencedGlobal.join(other.fencedGlobal);
     if (!other.published.empty())
       published.join(other.published);
+    if (!other.strict.empty())
+      strict.join(other.strict);
   }
   uint32_t version() const {
-    return seen.version() + fenced.version() + fencedGlobal.version() + published.version();
+    return seen.version() + fenced.version() + fencedGlobal.version() + published.version() +
+           strict.version();
   }
 };
 

@@ -57,7 +57,8 @@ void GlobalShadow::checkRecord(const AccessRecord &record, size_t log, size_t nu
       continue;
     for (const Conflict &conflict : shard.conflicts) {
       const uint64_t key = uint64_t(conflict.kind) << 56 ^ uint64_t(conflict.scope) << 55 ^
-                           uint64_t(record.epoch.pc) << 24 ^ conflict.other.pc;
+                           uint64_t(conflict.note) << 54 ^ uint64_t(record.epoch.pc) << 24 ^
+                           conflict.other.pc;
       auto [entry, fresh] = shard.index.try_emplace(key, shard.found.size());
       if (fresh)
         shard.found.push_back({conflict, record.epoch.movedBy(0), record.write, log, number, 1});

@@ -53,11 +53,9 @@ Epoch epochOf(const Accessor &who) {
 // Lists.
 
 uint32_t History::makeNode(uint32_t next, const Epoch &epoch, uint32_t mask) {
-  uint32_t slot =
-      (next * 0x9e3779b1u ^ (epoch.clock + epoch.cluster * 31) * 0x85ebca6bu ^
-       static_cast<uint32_t>(epoch.agent * 13 + epoch.lane) * 0xc2b2ae35u ^ mask * 77) >>
-          16 &
-      (kMemo - 1);
+  const uint64_t key = (uint64_t(next) << 32 ^ uint64_t(epoch.cluster) << 20 ^ epoch.clock) +
+                       (uint64_t(mask) << 40 ^ epoch.agent << 6 ^ epoch.lane);
+  const uint32_t slot = static_cast<uint32_t>(key * 0x9e3779b97f4a7c15u >> (64 - kMemoBits));
   if (const Node &n = nodes[memo[slot]];
       n.live && n.next == next && n.mask == mask && n.epoch == epoch)
     return memo[slot];
@@ -123,7 +121,7 @@ bool scopesMeet(const Epoch &a, const Epoch &b) {
 } // namespace
 
 /// `unseen` gets the units of `mask` whose lanes have not seen each other.
-bool History::seen(const Epoch &other, const Part &part, uint32_t mask, const Access &a,
+bool History::seen(const Epoch &other, const Part &part, uint32_t mask, Access &a,
                    uint32_t &unseen) const {
   const Accessor &who = a.who;
   unseen = mask;
@@ -137,7 +135,7 @@ bool History::seen(const Epoch &other, const Part &part, uint32_t mask, const Ac
   // synchronised the warp. What a warp accesses as a whole (.aligned) comes in order.
   if (other.clock <= who.synced || (other.shift == Epoch::kOneLane && other.lane == Epoch::kWhole))
     return true;
-  const Epoch mine = a.epoch.movedBy(static_cast<int64_t>(part.address - a.origin));
+  const Epoch &mine = a.at(part.address);
   if (mine.shift == Epoch::kOneLane && mine.lane == Epoch::kWhole)
     return true;
   if (sameLanes(other, mine))
@@ -162,10 +160,10 @@ bool History::seen(const Epoch &other, const Part &part, uint32_t mask, const Ac
 }
 
 void History::report(ConflictKind kind, const Epoch &other, const Part &part, uint32_t mask,
-                     Access &a, bool scope) {
+                     Access &a, bool scope, bool note) {
   const uint32_t first = static_cast<uint32_t>(std::countr_zero(mask)) << part.shift;
   const uint32_t last = static_cast<uint32_t>(32 - std::countl_zero(mask)) << part.shift;
-  const Epoch mine = a.epoch.movedBy(static_cast<int64_t>(part.address - a.origin));
+  const Epoch &mine = a.at(part.address);
   // Where two lanes of one warp meet, the first byte where they differ says it.
   uint32_t at = first;
   if (other.cluster == mine.cluster && other.agent == mine.agent)
@@ -174,15 +172,16 @@ void History::report(ConflictKind kind, const Epoch &other, const Part &part, ui
   // The same fault at the neighbouring granule makes one report longer.
   if (!a.conflicts.empty()) {
     Conflict &before = a.conflicts.back();
-    if (before.kind == kind && before.address + before.bytes == part.address + at &&
-        before.other.clock == other.clock && before.other.agent == other.agent &&
-        before.other.cluster == other.cluster && before.other.pc == other.pc) {
+    if (before.kind == kind && before.note == note &&
+        before.address + before.bytes == part.address + at && before.other.clock == other.clock &&
+        before.other.agent == other.agent && before.other.cluster == other.cluster &&
+        before.other.pc == other.pc) {
       before.bytes += last - at;
       return;
     }
   }
   a.conflicts.push_back(
-      {kind, part.address + at, last - at, other, mine.laneAt(at), other.laneAt(at), scope});
+      {kind, part.address + at, last - at, other, mine.laneAt(at), other.laneAt(at), scope, note});
 }
 
 void History::judge(const Epoch &other, bool otherWrote, const Part &part, uint32_t mask,
@@ -203,15 +202,43 @@ void History::judge(const Epoch &other, bool otherWrote, const Part &part, uint3
     report(ConflictKind::MissingProxyFence, other, part, mask, a);
     return;
   }
+  if (!a.who.order->strict.empty())
+    judgeStrictly(other, otherWrote, part, mask, a);
   // Lanes of the own warp may differ in the next cell.
   if (other.agent != a.who.agent || other.cluster != a.who.cluster)
     a.seenBefore = other;
 }
 
+/// What is in order as kernels use the machine, and not by the letter.
+void History::judgeStrictly(const Epoch &other, bool otherWrote, const Part &part, uint32_t mask,
+                            Access &a) {
+  const Accessor &who = a.who;
+  if (!other.clock || asyncProxy(other.kind()) || other.kind() == AccessKind::CpAsync)
+    return;
+  const AgentId agent = static_cast<AgentId>(other.agent);
+  const bool own = other.cluster == who.cluster && other.agent == who.agent;
+  const ConflictKind kind = !otherWrote ? ConflictKind::WriteAfterRead
+                            : a.write   ? ConflictKind::WriteAfterWrite
+                                        : ConflictKind::ReadAfterWrite;
+  if (own) {
+    // Lanes that write the same bytes at once.
+    const Epoch mine = a.at(part.address);
+    if (a.write && otherWrote && !mine.strong && other.pc == mine.pc && other.clock == mine.clock &&
+        !sameLanes(other, mine) && mine.lane != Epoch::kWhole)
+      report(kind, other, part, mask, a, false, true);
+    return;
+  }
+  if (who.order->strict.get(other.cluster, who.cluster, agent) < other.clock)
+    report(kind, other, part, mask, a, false, true);
+  else if (a.write && asyncProxy(who.kind) &&
+           a.fenced.get(other.cluster, who.cluster, agent) < other.clock)
+    report(ConflictKind::MissingProxyFence, other, part, mask, a, false, true);
+}
+
 // Accesses that are not strong.
 
 void History::addReader(uint32_t &head, const Part &part, Access &a) {
-  const Epoch mine = a.epoch.movedBy(static_cast<int64_t>(part.address - a.origin));
+  const Epoch &mine = a.at(part.address);
   uint32_t next = head;
   if (head) {
     const Node &h = nodes[head];
@@ -279,7 +306,10 @@ void History::weakWrite(uint32_t &writers, uint32_t &readers, const Part &part, 
     removeMask(readers, part.mask);
   if (othersStay)
     removeMask(writers, part.mask);
-  const Epoch mine = a.epoch.movedBy(static_cast<int64_t>(part.address - a.origin));
+  const Epoch &mine = a.at(part.address);
+  // By the letter, lanes that write the same bytes at once race too.
+  if (mine.lane == Epoch::kMany && !a.who.order->strict.empty())
+    report(ConflictKind::WriteAfterWrite, Epoch(mine), part, part.mask, a, false, true);
   set(writers, makeNode(othersStay ? writers : 0, mine, part.mask));
 }
 
@@ -293,7 +323,7 @@ void History::dropStrong(Cell &cell) {
 }
 
 void History::strongAccess(Cell &cell, const Part &part, Access &a) {
-  const Epoch mine = a.epoch.movedBy(static_cast<int64_t>(part.address - a.origin));
+  const Epoch &mine = a.at(part.address);
   for (uint32_t n = cell.writers; n; n = nodes[n].next)
     if (uint32_t common = nodes[n].mask & part.mask)
       judge(nodes[n].epoch, true, part, common, a);
@@ -426,9 +456,43 @@ void History::access(Line &line, uint64_t address, uint32_t from, uint32_t to, A
   // All bytes were just written by one accessor, so they have one history again.
   if (a.write && !strong && from == 0 && to == kLine) {
     join(line);
-    const Epoch mine = a.epoch.movedBy(static_cast<int64_t>(address - a.origin));
+    const Epoch &mine = a.at(address);
     set(line.writers, makeNode(0, mine, 0xff));
   }
+}
+
+void History::remember(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a,
+                       Access::Change &change) {
+  forget(change);
+  const size_t before = a.conflicts.size();
+  const Line old = line;
+  // Held, so that no other list gets the number while it is remembered.
+  hold(old.readers);
+  hold(old.writers);
+  access(line, address, from, to, a);
+  if (old.granules || line.granules || ((from | to) & 15) || a.conflicts.size() != before) {
+    drop(old.readers);
+    drop(old.writers);
+    return;
+  }
+  hold(line.readers);
+  hold(line.writers);
+  change = {old.writers, old.readers, (1u << to / 16) - (1u << from / 16), line.writers,
+            line.readers};
+}
+
+void History::finish(Access &a) {
+  for (uint32_t i = 0; i < Access::kChanges; ++i)
+    forget(a.changes[i]);
+}
+
+void History::forget(Access::Change &change) {
+  if (!change.mask)
+    return;
+  for (uint32_t node : {change.readers, change.writers, change.newReaders, change.newWriters})
+    if (node)
+      release(node);
+  change.mask = 0;
 }
 
 void History::forget(Line &line, uint32_t from, uint32_t to) {

@@ -9,9 +9,7 @@
 // so do not replace each other: a granule keeps a set of them apart.
 //
 // An access races with a recorded one if it has not seen it. Memory: 12 bytes a line touched and 32
-// for each distinct entry; 0.4 bytes a byte for coalesced writes, at most 7 where every 4 bytes
-// have a writer and a reader of their own, 36 where every byte has a writer of its own, and for
-// each further reader as much again.
+// for each distinct entry; 0.35 bytes a byte for coalesced writes; worst cases in docs/Emulator.md.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -42,7 +40,9 @@ struct Conflict {
   int lane;         ///< of the access; -1: none in particular
   int otherLane;
   /// Both are strong, but a scope leaves the other thread out.
-  bool scope;
+  bool scope = false;
+  /// Only by the letter of the memory model.
+  bool note = false;
 };
 
 /// One access on its way through the histories that it touches.
@@ -55,12 +55,29 @@ struct Access {
   const Accessor &who;
   Epoch epoch; ///< lanes count from `origin`
   const Clock &fenced;
+  /// The access as seen from a cell at `address`.
+  const Epoch &at(uint64_t address) {
+    if (epoch.shift == Epoch::kOneLane)
+      return epoch;
+    return moved = epoch.movedBy(static_cast<int64_t>(address - origin));
+  }
   uint64_t origin;
   bool write;
   std::vector<Conflict> &conflicts;
   /// The last recorded access found to be seen: the next line often has the same one.
   Epoch seenBefore;
   uint32_t seenReaders = 0; ///< a list all of whose entries are
+  /// What the access has done to lines in one state, to be done to the next in the same state. Not
+  /// for accesses whose lanes differ from line to line.
+  struct Change {
+    uint32_t writers = 0, readers = 0, mask = 0;
+    uint32_t newWriters = 0, newReaders = 0;
+  };
+  static constexpr uint32_t kChanges = 16;
+  Change *changes = nullptr; ///< kChanges of them, or null
+
+private:
+  Epoch moved;
 };
 
 class History {
@@ -86,6 +103,21 @@ public:
   };
   /// Notes an access to the bytes [from, to) of a line.
   void access(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a);
+  /// The same for one of many lines: quick where it repeats what it did to another.
+  void accessOneOfMany(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a) {
+    const uint32_t mask = (1u << to / 16) - (1u << from / 16);
+    Access::Change &change =
+        a.changes[(line.readers * 5 + line.writers * 3 + mask) % Access::kChanges];
+    if (change.mask == mask && change.readers == line.readers && change.writers == line.writers &&
+        !line.granules && ((from | to) & 15) == 0) [[likely]] {
+      set(line.readers, change.newReaders);
+      set(line.writers, change.newWriters);
+      return;
+    }
+    remember(line, address, from, to, a, change);
+  }
+  /// Ends a sequence of these.
+  void finish(Access &a);
   /// Marks bytes as written before everything.
   void forget(Line &line, uint32_t from, uint32_t to);
   /// Host memory in use beside the lines.
@@ -141,14 +173,26 @@ private:
   void weakBesideStrong(Cell &cell, const Part &part, Access &a);
   void judge(const Epoch &other, bool otherWrote, const Part &part, uint32_t mask, Access &a);
   void report(ConflictKind kind, const Epoch &other, const Part &part, uint32_t mask, Access &a,
-              bool scope = false);
-  bool seen(const Epoch &other, const Part &part, uint32_t mask, const Access &a,
-            uint32_t &unseen) const;
+              bool scope = false, bool note = false);
+  void judgeStrictly(const Epoch &other, bool otherWrote, const Part &part, uint32_t mask,
+                     Access &a);
+  bool seen(const Epoch &other, const Part &part, uint32_t mask, Access &a, uint32_t &unseen) const;
+  void remember(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a,
+                Access::Change &change);
+  void forget(Access::Change &change);
+  void hold(uint32_t node) {
+    if (node)
+      ++nodes[node].uses;
+  }
+  void drop(uint32_t node) {
+    if (node)
+      release(node);
+  }
   void split(Line &line);
   void join(Line &line);
   void dropStrong(Cell &cell);
 
-  static constexpr uint32_t kMemo = 256;
+  static constexpr uint32_t kMemoBits = 8, kMemo = 1u << kMemoBits;
   std::vector<uint32_t> memo;
   std::vector<Node> nodes; ///< 0 is none
   std::vector<uint32_t> freeNodes;

@@ -28,8 +28,20 @@ public:
     if (runs.empty())
       return;
     Access a(who, epochOf(who), who.order->fenced, write, runs[0].address, conflicts);
-    for (const GranuleRun &run : runs)
-      access(run.address, run.bytes, a);
+    // Copies and products touch many lines in the same way.
+    const bool many =
+        a.epoch.shift == Epoch::kOneLane && (runs.size() > 1 || runs[0].bytes > 2 * History::kLine);
+    if (many) {
+      Access::Change changes[Access::kChanges];
+      a.changes = changes;
+      for (const GranuleRun &run : runs)
+        access<true>(run.address, run.bytes, a);
+      history.finish(a);
+    } else {
+      access<false>(runs[0].address, runs[0].bytes, a);
+      for (const GranuleRun &run : runs.subspan(1))
+        access<false>(run.address, run.bytes, a);
+    }
     if (conflicts.empty()) [[likely]]
       return;
     for (const Conflict &conflict : conflicts)
@@ -53,11 +65,14 @@ public:
   size_t bytes() const { return lines.size() * sizeof(History::Line) + history.bytes(); }
 
 private:
-  void access(uint32_t address, uint32_t bytes, Access &a) {
+  template <bool many> void access(uint32_t address, uint32_t bytes, Access &a) {
     for (uint32_t end = address + bytes; address < end;) {
       const uint32_t begin = address % History::kLine,
                      stop = std::min(begin + (end - address), History::kLine);
-      history.access(lines[address / History::kLine], address - begin, begin, stop, a);
+      if constexpr (many)
+        history.accessOneOfMany(lines[address / History::kLine], address - begin, begin, stop, a);
+      else
+        history.access(lines[address / History::kLine], address - begin, begin, stop, a);
       address += stop - begin;
     }
   }

@@ -17,11 +17,12 @@ namespace girih::emu {
 
 /// An order that travels between clusters; `fenced` is of global memory.
 struct Handover {
-  WorldPtr seen, fenced;
+  WorldPtr seen, fenced, strict;
   bool empty() const { return !seen; }
   void join(const Handover &other) {
     seen = joinWorlds(seen, other.seen);
     fenced = joinWorlds(fenced, other.fenced);
+    strict = joinWorlds(strict, other.strict);
   }
 };
 

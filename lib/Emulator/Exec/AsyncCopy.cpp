@@ -241,7 +241,7 @@ Step copyToGlobal(Context &c, const Instr &in) {
     ++op->group->readsLeft;
     ++op->group->writesLeft;
     op->sequence = ++warp.bulkSequence;
-    warp.bulkRecords.push_back({op->sequence, lane, op->group, false});
+    warp.bulkRecords.push_back({op->sequence, lane, op->group, false, false, c.pc});
     ++c.cluster.stats.tmaStores;
     c.cluster.addAsync(std::move(op));
   }

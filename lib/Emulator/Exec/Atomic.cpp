@@ -21,6 +21,8 @@ Step atomic(Context &c, const Instr &in) {
   addresses(c, in, address);
   if (mustOrder(c, in, address))
     return order(c);
+  if (c.cluster.counting()) [[unlikely]]
+    c.cluster.countAccess(c, c.mask, in.space, address, in.bytes * in.count);
   const int32_t *list = c.cluster.kernel.lists.data() + in.list;
   const bool returns = in.width2;
   const int32_t *operands = list + (returns ? in.count : 0);

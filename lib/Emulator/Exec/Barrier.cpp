@@ -145,7 +145,7 @@ void buildInval(Decoder &d, int) {
   d.out.exec = mbarrierInval;
 }
 
-/// sub: 1 expect_tx (s[1] is bytes), 2 drop, 4 relaxed (orders nothing), 8 noComplete.
+/// sub: 1 expect_tx (s[1] is bytes), 2 drop, 4 relaxed (orders nothing), 8 noComplete, 16 cluster.
 Step mbarrierArrive(Context &c, const Instr &in) {
   uint64_t states[32] = {};
   const bool orders = !(in.sub & 4);
@@ -164,6 +164,7 @@ Step mbarrierArrive(Context &c, const Instr &in) {
         uint64_t(barrier->phase) << 20 | static_cast<uint64_t>(barrier->pending & 0xfffff);
     int64_t value = in.s[1] == kNone ? 1 : c.src<uint32_t>(in.s[1])[lane];
     Mbarrier::Arrival by = arrival(c, lane);
+    by.clusterScope = in.sub & 16;
     if (in.sub & 1) {
       c.cluster.mbarrierExpect(*target, *barrier, value, by);
       value = 1;
@@ -196,8 +197,9 @@ void buildArrive(Decoder &d, int variant) {
   d.address(d.operand(1), d.spaceModifier());
   if (d.operandCount() > 2)
     d.out.s[1] = d.source(2, 4);
-  d.out.sub = static_cast<uint8_t>((expects ? 1 : 0) | (variant & 1 ? 2 : 0) |
-                                   (d.has("relaxed") ? 4 : 0) | (variant & 2 ? 8 : 0));
+  d.out.sub =
+      static_cast<uint8_t>((expects ? 1 : 0) | (variant & 1 ? 2 : 0) | (d.has("relaxed") ? 4 : 0) |
+                           (variant & 2 ? 8 : 0) | (d.has("cluster") ? 16 : 0));
   d.out.exec = mbarrierArrive;
 }
 
@@ -240,7 +242,7 @@ template <typename T> bool uniform(const Context &c, Src operand) {
   return (same & c.mask) == c.mask;
 }
 
-/// sub: 1 try, 2 parity, 4 relaxed.
+/// sub: 1 try, 2 parity, 4 relaxed, 8 cluster.
 Step mbarrierWait(Context &c, const Instr &in) {
   // Mostly all lanes wait for one phase of one barrier: then one stands for all.
   const bool together =
@@ -249,7 +251,7 @@ Step mbarrierWait(Context &c, const Instr &in) {
       (in.sub & 2 ? uniform<uint32_t>(c, in.s[1]) : uniform<uint64_t>(c, in.s[1]));
   uint32_t done = 0;
   Mbarrier *blocker = nullptr;
-  Order *acquired[32];
+  Mbarrier *acquired[32];
   unsigned acquiredCount = 0;
   uint64_t wanted = 0;
   for (uint32_t m = together ? c.mask & -c.mask : c.mask; m; m &= m - 1) {
@@ -285,8 +287,8 @@ Step mbarrierWait(Context &c, const Instr &in) {
     if (complete) {
       done |= 1u << lane;
       barrier->waited = barrier->phase;
-      if (!acquiredCount || acquired[acquiredCount - 1] != &barrier->released)
-        acquired[acquiredCount++] = &barrier->released;
+      if (!acquiredCount || acquired[acquiredCount - 1] != barrier)
+        acquired[acquiredCount++] = barrier;
     } else if (!blocker) {
       blocker = barrier;
     }
@@ -305,7 +307,7 @@ Step mbarrierWait(Context &c, const Instr &in) {
   f.polls = blocker ? f.polls + 1 : 0;
   if (!(in.sub & 4))
     for (unsigned i = 0; i < acquiredCount; ++i)
-      c.cluster.acquire(c.warp, *acquired[i]);
+      c.cluster.acquire(c.warp, *acquired[i], in.sub & 8);
   storePred(c, in.d[0], together && done ? c.mask : done);
   if (blocker && !(in.sub & 1)) {
     f.object = blocker->address;
@@ -321,7 +323,8 @@ void buildWait(Decoder &d, int variant) {
   d.out.d[0] = d.predDest(d.operand(0));
   d.address(d.operand(1), d.spaceModifier());
   d.out.s[1] = d.source(2, parity ? 4 : 8);
-  d.out.sub = static_cast<uint8_t>(variant | (parity ? 2 : 0) | (d.has("relaxed") ? 4 : 0));
+  d.out.sub = static_cast<uint8_t>(variant | (parity ? 2 : 0) | (d.has("relaxed") ? 4 : 0) |
+                                   (d.has("cluster") ? 8 : 0));
   d.out.exec = mbarrierWait;
 }
 Step pendingCount(Context &c, const Instr &in) {

@@ -26,7 +26,11 @@ Step fenceProxyAsync(Context &c, const Instr &in) {
   c.cluster.tick(c.warp);
   return Step::Next;
 }
-enum FenceVariant { FenceNothing, FenceProxy, FenceMemory };
+Step fenceInit(Context &c, const Instr &) {
+  c.warp.initFenced = c.warp.initSequence;
+  return Step::Next;
+}
+enum FenceVariant { FenceNothing, FenceProxy, FenceMemory, FenceInit };
 void buildFence(Decoder &d, int variant) {
   if (!d.expectOperands(0, 0))
     return;
@@ -40,6 +44,7 @@ void buildFence(Decoder &d, int variant) {
     d.out.sub = d.has("global") ? 1 : d.has("shared::cta") || d.has("shared::cluster") ? 2 : 3;
   d.out.exec = variant == FenceProxy    ? ExecFn(fenceProxyAsync)
                : variant == FenceMemory ? ExecFn(fenceMemory)
+               : variant == FenceInit   ? ExecFn(fenceInit)
                                         : ExecFn(nothing);
 }
 
@@ -134,7 +139,7 @@ const Form forms[] = {
     {"fence", "sc|acq_rel|acquire|release? " GIRIH_SCOPE, buildFence, FenceMemory},
     {"fence", "acquire sync_restrict::shared::cluster cluster", buildFence, FenceMemory},
     {"fence", "release sync_restrict::shared::cta cluster", buildFence, FenceMemory},
-    {"fence", "mbarrier_init release cluster", buildFence, FenceNothing},
+    {"fence", "mbarrier_init release cluster", buildFence, FenceInit},
     {"fence", "proxy alias", buildFence, FenceNothing},
     {"fence", "proxy async global|shared::cta|shared::cluster?", buildFence, FenceProxy},
     {"fence", "proxy async::generic acquire sync_restrict::shared::cluster cluster", buildFence,

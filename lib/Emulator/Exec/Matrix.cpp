@@ -15,6 +15,7 @@ namespace {
 /// row.
 bool rows(Context &c, const Instr &in, bool writes, uint8_t **row, uint64_t *undefined = nullptr) {
   const unsigned count = in.count * 8u;
+  uint64_t places[32];
   for (unsigned lane = 0; lane < count; ++lane) {
     uint64_t address = static_cast<uint64_t>(in.imm);
     if (in.s[0] != kNone)
@@ -47,7 +48,11 @@ bool rows(Context &c, const Instr &in, bool writes, uint8_t **row, uint64_t *und
         c.cluster.readUndefinedShared(c, *target, lane, offset, 16);
     }
     row[lane] = target->shared.data() + offset;
+    places[lane] = offset;
   }
+  if (c.cluster.counting()) [[unlikely]]
+    c.cluster.countAccess(c, static_cast<uint32_t>((uint64_t(1) << count) - 1),
+                          AddressSpace::Shared, places, 16);
   return true;
 }
 

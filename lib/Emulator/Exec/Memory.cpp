@@ -209,6 +209,8 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
   addresses(c, in, address);
   if ((in.sub & kOrdered) && mustOrder(c, in, address))
     return order(c);
+  if (c.cluster.counting()) [[unlikely]]
+    c.cluster.countAccess(c, c.mask, in.space, address, sizeof(M) * in.count);
   if (contiguousGlobal(c, in, address, total)) {
     alignas(64) M run[32 * 8];
     c.cluster.readGlobal(address[0], run, 32 * total);
@@ -307,6 +309,8 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
   addresses(c, in, address);
   if ((in.sub & kOrdered) && mustOrder(c, in, address))
     return order(c);
+  if (c.cluster.counting()) [[unlikely]]
+    c.cluster.countAccess(c, c.mask, in.space, address, sizeof(M) * in.count);
   const uint32_t total = sizeof(M) * in.count;
   const int32_t *list = c.cluster.kernel.lists.data() + in.list;
   const bool check = c.cluster.checking();

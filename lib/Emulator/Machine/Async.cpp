@@ -111,6 +111,7 @@ bool CopyToShared::advance(Cluster &cluster) {
     Mbarrier &mbarrier = found->second;
     // What the copy writes is known to have landed by those who see this phase complete.
     Accessor who = accessor(mbarrier.agent, mbarrier.phase + 1, AccessKind::TmaLoad);
+    mbarrier.lastCopy = landing(mbarrier.phase + 1);
     if (!(box ? moveRows(cluster, *target, first, last, who)
               : moveBytes(cluster, *target, first, last, who)))
       return true;

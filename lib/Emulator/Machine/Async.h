@@ -20,6 +20,8 @@ struct AsyncOp {
   virtual bool advance(Cluster &cluster) = 0;
   /// Would it still deliver bytes to this barrier?
   virtual bool signals(const Cta &, uint32_t) const { return false; }
+  /// Would it still write shared memory of this CTA that others may come to use?
+  virtual bool fills(const Cta &) const { return false; }
   /// Would it still write bytes of this range?
   virtual bool writes(const Cta &, uint32_t, uint32_t) const { return false; }
 
@@ -39,6 +41,11 @@ struct AsyncOp {
     return snapshot;
   }
 
+  /// For Mbarrier::lastCopy.
+  Mbarrier::Arrival landing(uint32_t phase) const {
+    return {pc, static_cast<int16_t>(warp->index), static_cast<int8_t>(lane),
+            static_cast<uint16_t>(cta->rank), phase};
+  }
   Site site(const Cluster &cluster, std::string action) const {
     return cluster.site(std::move(action), pc, cta->rank, static_cast<int>(warp->index),
                         static_cast<int>(lane));
@@ -74,6 +81,9 @@ struct CopyToShared : AsyncOp {
   bool advance(Cluster &cluster) override;
   bool signals(const Cta &target, uint32_t offset) const override;
   bool writes(const Cta &target, uint32_t offset, uint32_t size) const override;
+  bool fills(const Cta &target) const override {
+    return std::find(targets.begin(), targets.end(), &target) != targets.end();
+  }
 
 private:
   uint32_t units() const { return box ? box->rowCount() : (bytes + 127) / 128; }

@@ -164,8 +164,15 @@ Step Cluster::clusterArrive(Context &c, bool release) {
   c.warp.clusterArrived |= c.mask;
   c.warp.clusterOwed |= c.mask;
   acquireObserved(c.warp);
-  if (release)
+  if (release) {
     clusterOrder.join(c.warp.order);
+  } else {
+    // Arriving without release hands on what fences have covered before.
+    clusterOrder.seen.join(c.warp.narrowFences[static_cast<size_t>(Scope::Cluster)]);
+    clusterOrder.seen.join(c.warp.order.published);
+    clusterOrder.seen.raise(c.warp.initAgent, c.warp.initFenced);
+  }
+  exitArriving.raise(c.warp.agent, c.warp.clock());
   tick(c.warp);
   ++progress;
   clusterMaybeComplete();
@@ -185,6 +192,7 @@ void Cluster::clusterMaybeComplete() {
     return;
   clusterReleased.join(clusterOrder);
   clusterOrder = Order();
+  exitKnown.join(exitArriving);
   ++progress;
   for (auto &cta : ctas)
     for (auto &warp : cta->warps) {
@@ -259,6 +267,8 @@ void Cluster::mbarrierInit(const Context &c, uint32_t lane, Cta &target, uint32_
   b.initWarp = static_cast<int16_t>(c.warp.index);
   b.initAgent = c.warp.agent;
   b.initClock = c.warp.clock();
+  b.initFenceAgent = c.warp.initAgent;
+  b.initSequence = ++c.warp.initSequence;
   if (checking()) {
     target.shadow->forget(offset, 8);
     target.sharedDefined.set(offset, 8);
@@ -292,7 +302,8 @@ Mbarrier *Cluster::mbarrier(const Context &c, uint32_t lane, Cta &target, uint32
            "does a buffer or a copy overlap the barrier?");
     mbarrierStore(target, b);
   }
-  if (checking() && c.warp.order.seen.get(b.initAgent) < b.initClock) {
+  if (checking() && c.warp.order.seen.get(b.initAgent) < b.initClock &&
+      c.warp.order.seen.get(b.initFenceAgent) < b.initSequence) {
     Site here = this->here(c, what, static_cast<int>(lane));
     here.space = "shared";
     here.address = offset;
@@ -326,8 +337,19 @@ void Cluster::mbarrierArrive(Cta &target, Mbarrier &b, int64_t count, const Mbar
     count = b.pending;
   }
   b.pending -= count;
-  if (order)
+  if (by.rank != target.rank && checking())
+    noteRemote(target, *ctas[by.rank]->warps[static_cast<size_t>(by.warp)], by.pc, by.lane,
+               "arrives at its mbarrier");
+  if (order && strict() && by.rank != target.rank && !by.clusterScope) {
+    // By the letter .release.cta does not reach another CTA.
+    Clock letter = b.arriving.strict;
     b.arriving.join(*order);
+    b.arriving.strict = std::move(letter);
+  } else if (order) {
+    b.arriving.join(*order);
+    if (strict() && by.rank == target.rank)
+      b.arrivingLocally.join(order->strict);
+  }
   b.last = by;
   b.last.phase = b.phase;
   ++progress;
@@ -413,6 +435,8 @@ void Cluster::mbarrierMaybeComplete(Cta &target, Mbarrier &b) {
     b.released.seen.raise(b.agent, b.phase);
     b.released.fenced.raise(b.agent, b.phase);
     b.arriving = Order();
+    b.releasedLocally.join(b.arrivingLocally);
+    b.arrivingLocally = Clock();
     ++progress;
     for (auto &warp : target.warps)
       for (Fragment &f : warp->fragments)

@@ -48,8 +48,8 @@ Site Cluster::site(std::string action, uint32_t pc, uint32_t rank, int warp, int
 }
 
 void Cluster::report(const char *kind, std::string message, std::vector<Site> sites,
-                     std::string hint, uint64_t count) {
-  std::string key = kind;
+                     std::string hint, uint64_t count, Severity severity) {
+  std::string key = severity == Severity::Note ? std::string("note ") + kind : kind;
   for (size_t i = 0; i < sites.size() && i < 2; ++i)
     key += ":" + std::to_string(sites[i].ptxLine);
   auto [entry, fresh] = findingIndex.try_emplace(std::move(key), findings.size());
@@ -58,7 +58,9 @@ void Cluster::report(const char *kind, std::string message, std::vector<Site> si
       findings[entry->second].count += count;
     return;
   }
-  hash(uint64_t(0xf1) << 56 ^ sites.size());
+  // Notes are no part of the run: it is the same by either model.
+  if (severity == Severity::Error)
+    hash(uint64_t(0xf1) << 56 ^ sites.size());
   if (findingCount[kind]++ >= launch.options.maxFindingsPerKind) {
     entry->second = ~size_t(0);
     return;
@@ -69,6 +71,7 @@ void Cluster::report(const char *kind, std::string message, std::vector<Site> si
   f.sites = std::move(sites);
   f.hint = std::move(hint);
   f.count = count;
+  f.severity = severity;
   findings.push_back(std::move(f));
 }
 
@@ -115,19 +118,26 @@ bool Cluster::checkGlobal(const Context &c, uint32_t lane, uint64_t address, uin
 }
 
 Cta *Cluster::findShared(const Context &c, uint32_t lane, uint64_t address, uint32_t bytes,
-                           uint32_t &offset, const char *what) {
+                         uint32_t &offset, const char *what) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowBytes)
     address -= kSharedWindow;
   uint32_t rank = static_cast<uint32_t>(address) >> kRankShift;
   Cta *target = rank ? (rank - 1 < ctas.size() ? ctas[rank - 1].get() : nullptr) : &c.cta;
   offset = static_cast<uint32_t>(address) & ((1u << kRankShift) - 1);
-  if (address < kWindowBytes && target && offset >= kSharedStart &&
-      offset + bytes <= target->shared.size())
+  const bool inside = address < kWindowBytes && target && offset >= kSharedStart &&
+                      offset + bytes <= target->shared.size();
+  if (inside && (target->liveWarps || target == &c.cta)) [[likely]]
     return target;
   Site here = this->here(c, what, static_cast<int>(lane));
   here.space = "shared";
   here.address = address;
   here.bytes = bytes;
+  if (inside) {
+    fault("cluster-exit",
+          "access to shared memory of CTA " + ctaText(target->id) + ", which has exited", {here},
+          "let all CTAs of the cluster meet at a cluster barrier after their last access");
+    return nullptr;
+  }
   fault("shared-out-of-bounds",
         "access to shared memory at " + hex(address) + ": the CTA has " +
             std::to_string(launch.staticShared) + " static and " +
@@ -148,16 +158,22 @@ Accessor Cluster::sharedAccessor(const Context &c, uint32_t lane, uint32_t bytes
 }
 void Cluster::sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
                          uint32_t bytes, uint32_t laneBytes) {
+  if (&target != &c.cta)
+    noteRemote(target, c.warp, c.pc, static_cast<int>(lane & 31), "reads its shared memory");
   asyncRead(target, offset, bytes, sharedAccessor(c, lane, bytes, laneBytes));
 }
 void Cluster::sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
                           uint32_t bytes, uint32_t laneBytes) {
+  if (&target != &c.cta)
+    noteRemote(target, c.warp, c.pc, static_cast<int>(lane & 31), "writes its shared memory");
   asyncWrite(target, offset, bytes, sharedAccessor(c, lane, bytes, laneBytes));
 }
 void Cluster::sharedStrong(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
                            uint32_t bytes, uint16_t flags) {
   if (!checking())
     return;
+  if (&target != &c.cta)
+    noteRemote(target, c.warp, c.pc, static_cast<int>(lane), "accesses its shared memory");
   Accessor who = accessorOf(c, lane, 0, flags);
   if (flags & kAccessWrite)
     asyncWrite(target, offset, bytes, who);
@@ -205,7 +221,8 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
   const Epoch &other = conflict.other;
   bool uninitialised = conflict.kind == ConflictKind::Uninitialised;
   // A misplaced wait shows at every granule: count those after the first without building texts.
-  uint64_t key = uint64_t(conflict.kind) << 60 ^ uint64_t(who.kind) << 56 ^ uint64_t(who.pc) << 28 ^
+  uint64_t key = uint64_t(conflict.kind) << 60 ^ uint64_t(conflict.note) << 63 ^
+                 uint64_t(who.kind) << 56 ^ uint64_t(who.pc) << 28 ^
                  (uninitialised ? 0xfffffff : static_cast<uint32_t>(other.pc));
   auto [entry, fresh] = conflictIndex.try_emplace(key, ~size_t(0));
   if (!fresh) {
@@ -228,6 +245,17 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
                                    conflict.otherLane)));
   const char *kind = "shared-race";
   std::string message, hint;
+  const bool sameWarp = who.agent == other.agent && who.kind == AccessKind::Generic;
+  const char *missing =
+      sameWarp ? ": the lanes of a warp are threads of their own, and no bar.warp.sync or barrier "
+                 "lies between"
+      : who.rank == other.rank
+          ? ": no barrier, mbarrier, or release and acquire between"
+          : ": no cluster barrier or mbarrier with release and acquire between";
+  const char *barrierHint = sameWarp ? "put __syncwarp() (bar.warp.sync) between the two"
+                            : who.rank == other.rank
+                                ? "put a barrier between the two"
+                                : "put the cluster barrier (not .relaxed) between the two";
   std::string where = "shared memory of CTA " + ctaText(target.id) + " at " + hex(conflict.address);
   switch (conflict.kind) {
   case ConflictKind::Uninitialised: {
@@ -258,8 +286,8 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
       message = where + " is read without having waited for the asynchronous copy that writes it";
       hint = "wait for the copy's mbarrier phase (mbarrier.try_wait) before the read";
     } else {
-      message = where + " is read while nothing orders the read after the write";
-      hint = "put a barrier between the write and the read";
+      message = where + " is read while nothing orders the read after the write" + missing;
+      hint = barrierHint;
     }
     break;
   case ConflictKind::WriteAfterRead:
@@ -284,28 +312,35 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     } else {
       if (who.kind != AccessKind::Generic)
         kind = "async-overwrite";
-      message = where + " is overwritten while nothing orders the write after a read";
-      hint = "put a barrier between the read and the write";
+      message = where + " is overwritten while nothing orders the write after a read" + missing;
+      hint = barrierHint;
     }
     break;
   case ConflictKind::WriteAfterWrite:
     if (who.kind != AccessKind::Generic || other.kind() != AccessKind::Generic)
       kind = "async-overwrite";
-    message = where + " is written twice and nothing orders the writes";
-    hint = "put a barrier between the two, or wait for the copy (its mbarrier phase, or "
-           "cp.async.wait_group)";
+    message = where + " is written twice and nothing orders the writes" + missing;
+    hint = who.kind != AccessKind::Generic || other.kind() != AccessKind::Generic
+               ? "put a barrier between the two, or wait for the copy (its mbarrier phase, or "
+                 "cp.async.wait_group)"
+               : barrierHint;
     break;
   case ConflictKind::MissingProxyFence:
     kind = "missing-proxy-fence";
-    message = where + " was written by ordinary stores and is read by " +
-              (who.kind == AccessKind::Wgmma ? "wgmma" : "an asynchronous store") +
-              " without fence.proxy.async between them";
+    message = isWrite ? where + " was accessed ordinarily and is written by an asynchronous copy "
+                                "without fence.proxy.async between them"
+                      : where + " was written by ordinary stores and is read by " +
+                            (who.kind == AccessKind::Wgmma ? "wgmma" : "an asynchronous store") +
+                            " without fence.proxy.async between them";
     hint = "every writer executes fence.proxy.async after its stores and before the barrier that "
            "precedes the asynchronous read";
     break;
   }
+  if (conflict.note)
+    message += kByTheLetter;
   size_t before = findings.size();
-  report(kind, std::move(message), std::move(sites), std::move(hint));
+  report(kind, std::move(message), std::move(sites), std::move(hint), 1,
+         conflict.note ? Severity::Note : Severity::Error);
   conflictIndex[key] = findings.size() > before ? before : ~size_t(0);
 }
 

@@ -74,6 +74,7 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
     cta.sharedDefined.reset(launch.sharedBytes + 64);
   }
   cta.mbarriers.clear();
+  cta.remoteAccesses.clear();
   for (; cta.usedBarriers; cta.usedBarriers &= cta.usedBarriers - 1)
     cta.barriers[__builtin_ctz(cta.usedBarriers)] = NamedBarrier();
   cta.registerPool = 0;
@@ -118,7 +119,10 @@ void Cluster::startWarp(Cta &cta, Warp &warp, uint32_t index) {
   warp.agent = newAgent();
   warp.bulkAgent = newAgent();
   warp.bulkWrites = newAgent();
+  warp.initAgent = newAgent();
   warp.order.seen.raise(warp.agent, 1);
+  if (strict())
+    warp.order.strict.raise(warp.agent, 1);
   warp.tracked.assign(kernel.tracked.size(), Warp::Pending());
   warp.accumulators.resize(kernel.accumulatorSets.size());
   Fragment whole;
@@ -691,6 +695,7 @@ bool Cluster::gatherLanes(Context &c, uint32_t members) {
 void Cluster::exitLanes(Context &c, uint32_t lanes) {
   Warp &warp = c.warp;
   warp.live &= ~lanes;
+  exitPc = c.pc;
   Fragment &f = c.frag();
   f.mask &= ~lanes;
   if (f.mask)
@@ -721,6 +726,8 @@ void Cluster::warpExited(Warp &warp) {
 
 void Cluster::ctaFinished(Cta &cta) {
   --liveCtas;
+  if (checking())
+    checkExit(cta);
   checkLeftArrivals(cta);
   checkSetmaxnreg(cta);
 }

@@ -24,14 +24,19 @@ void Cluster::reportGlobalConflict(const GlobalShadow::Found &found) {
   std::vector<Site> sites{sideOf(mine, found.write, conflict.lane),
                           sideOf(other, otherWrote, conflict.otherLane)};
   const std::string where = "global memory at " + hex(conflict.address);
+  const Severity severity = conflict.note ? Severity::Note : Severity::Error;
+  const char *letter = conflict.note ? kByTheLetter : "";
   if (conflict.kind == ConflictKind::MissingProxyFence) {
     report("missing-proxy-fence",
-           where + " was written by ordinary stores and is read by an asynchronous copy without "
-                   "fence.proxy.async between them",
+           where +
+               (found.write
+                    ? " was accessed ordinarily and is written by an asynchronous copy"
+                    : " was written by ordinary stores and is read by an asynchronous copy") +
+               " without fence.proxy.async between them" + letter,
            std::move(sites),
            "every writer executes fence.proxy.async after its stores and before it signals the "
            "thread that issues the copy",
-           found.count);
+           found.count, severity);
     return;
   }
   const bool sameWarp = mine.cluster == other.cluster && mine.agent == other.agent;
@@ -48,8 +53,9 @@ void Cluster::reportGlobalConflict(const GlobalShadow::Found &found) {
     hint = sameCta ? "widen the scope"
                    : "threads of different CTAs need scope .gpu (or .cluster "
                      "within a cluster)";
-  } else if (other.kind() == AccessKind::TmaStore && otherWrote) {
-    message += ": the bulk store is not known to be complete";
+  } else if ((other.kind() == AccessKind::TmaStore && otherWrote) ||
+             (mine.kind() == AccessKind::TmaStore && found.write)) {
+    message += ": the bulk store takes effect at any time until it is known to be complete";
     hint =
         "wait for its completion (cp.async.bulk.wait_group without .read) before others are told";
   } else if (sameWarp) {
@@ -69,7 +75,7 @@ void Cluster::reportGlobalConflict(const GlobalShadow::Found &found) {
   }
   if (!conflict.scope && (mine.strong || other.strong) && !sameWarp)
     hint += "; an atomic or volatile access does not order an ordinary one";
-  report("global-race", std::move(message), std::move(sites), std::move(hint), found.count);
+  report("global-race", message + letter, std::move(sites), std::move(hint), found.count, severity);
 }
 
 } // namespace girih::emu

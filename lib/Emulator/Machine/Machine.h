@@ -33,6 +33,9 @@ namespace girih::emu {
 
 class Cluster;
 struct WgmmaForm;
+/// Ends the message of a note of the strict memory model.
+constexpr const char *kByTheLetter =
+    " (by the letter of the PTX memory model; kernels in practice rely on the order)";
 /// "0-3,7" for a mask.
 std::string laneText(uint32_t mask);
 struct Cta;
@@ -114,6 +117,7 @@ struct BulkRecord {
   std::shared_ptr<BulkGroup> group;
   bool waited = false; ///< its source has been read
   bool done = false;   ///< its destination has been written
+  uint32_t pc = 0;
 };
 
 struct Warp {
@@ -147,10 +151,17 @@ struct Warp {
   uint32_t clock() const { return order.seen.get(agent); }
   /// Component of the writes of its bulk stores, known to those who waited for them in full.
   AgentId bulkWrites = 0;
+  /// Component that counts its initialisations of mbarriers; how many there were, and how many of
+  /// them a fence.mbarrier_init has covered.
+  AgentId initAgent = 0;
+  uint32_t initSequence = 0, initFenced = 0;
   /// What fences of less than the device's scope have covered (Scope::Cta, Scope::Cluster).
   Clock narrowFences[2];
   /// What relaxed and volatile reads have observed, not yet acquired.
   Handover observed;
+  /// The same by the letter, which only a fence completes; and what fences of its own have covered.
+  WorldPtr observedStrictly;
+  Clock fencedStrictly;
   /// The clock up to which all lanes know of each other's accesses, and pairs that know more.
   uint32_t synced = 0;
   std::unique_ptr<LaneClocks> lanes;
@@ -231,14 +242,21 @@ struct Mbarrier {
   int16_t initWarp = -1;
   AgentId initAgent = 0;
   uint32_t initClock = 0;
+  /// The same for those who know that its warp has fenced its initialisations.
+  AgentId initFenceAgent = 0;
+  uint32_t initSequence = 0;
   struct Arrival {
     uint32_t pc = ~0u;
     int16_t warp = -1;
     int8_t lane = -1;
     uint16_t rank = 0;
     uint32_t phase = 0;
+    bool clusterScope = false; ///< says .cluster
   };
+  /// What those of its own CTA have handed on, by the letter.
+  Clock arrivingLocally, releasedLocally;
   Arrival last, lastExpect;
+  Arrival lastCopy; ///< known to have landed by those who saw phase lastCopy.phase complete
 };
 
 /// What barrier.red makes of its predicates.
@@ -281,6 +299,14 @@ struct Cta {
   std::vector<std::unique_ptr<Warp>> warps;
   std::unordered_map<uint32_t, Mbarrier> mbarriers;
   NamedBarrier barriers[16];
+  /// The last access of each warp of another CTA to this one's shared memory.
+  struct RemoteAccess {
+    AgentId agent;
+    uint32_t clock, pc, rank, warp;
+    int lane;
+    const char *action;
+  };
+  std::vector<RemoteAccess> remoteAccesses;
   uint32_t usedBarriers = 0; ///< bit per barrier that somebody has arrived at
   std::vector<WgmmaQueue> wgmmaQueues;
   int64_t registerPool = 0;
@@ -475,13 +501,28 @@ public:
   void noteGlobalAsync(const Accessor &who, const std::shared_ptr<const Snapshot> &snapshot,
                        uint64_t address, uint32_t bytes, bool write);
   AccessLog log;
+  /// An access to shared memory of another CTA, or an arrival there.
+  void noteRemote(Cta &target, const Warp &warp, uint32_t pc, int lane, const char *action);
+  /// Counts what an instruction's lanes ask of the banks and of global memory.
+  bool counting() const { return launch.options.counters; }
+  void countAccess(const Context &c, uint32_t lanes, AddressSpace space, const uint64_t *address,
+                   uint32_t bytes);
+  void collectCounters(std::vector<LineCounters> &lines) const;
 
   // Order.
-  void tick(Warp &warp) { warp.order.seen.raise(warp.agent, warp.clock() + 1); }
+  void tick(Warp &warp) {
+    const uint32_t next = warp.clock() + 1;
+    warp.order.seen.raise(warp.agent, next);
+    if (strict())
+      warp.order.strict.raise(warp.agent, next);
+  }
+  bool strict() const { return launch.options.model == MemoryModel::Strict && checking(); }
   AgentId newAgent() { return agents++; }
 
   /// The warp has waited for what others did before.
   void acquire(Warp &warp, const Order &order);
+  /// A wait for an mbarrier, which acquires at the scope of the CTA unless it says .cluster.
+  void acquire(Warp &warp, const Mbarrier &barrier, bool clusterScope);
   void acquire(Warp &warp, const Handover &observed);
   /// A fence or barrier completes the relaxed reads before it.
   void acquireObserved(Warp &warp);
@@ -556,7 +597,7 @@ public:
 
   /// Adds a finding, or counts it if the same kind was reported at the same places.
   void report(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {},
-              uint64_t count = 1);
+              uint64_t count = 1, Severity severity = Severity::Error);
   void fault(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {});
   void reportConflict(Cta &target, const Conflict &conflict, const Accessor &who, bool isWrite);
   void reportGlobalConflict(const GlobalShadow::Found &found);
@@ -579,6 +620,7 @@ private:
   void orderStrong(const Context &c, SyncPoints &points, uint64_t location, uint16_t flags);
   Accessor sharedAccessor(const Context &c, uint32_t lane, uint32_t bytes,
                           uint32_t laneBytes) const;
+  void checkExit(Cta &cta);
   void syncLanes(Warp &warp, uint32_t clock);
   bool asyncPending() const;
   Warp *pickWarp(bool &polling);
@@ -628,6 +670,11 @@ private:
   bool begun = false;
   uint32_t liveCtas = 0;
   AgentId agents = 0;
+  uint32_t exitPc = 0; ///< of the last lanes that exited
+  struct AccessCount {
+    uint64_t executions = 0, sharedPasses = 0, sharedIdeal = 0, globalSectors = 0, globalIdeal = 0;
+  };
+  std::vector<AccessCount> counters; ///< by instruction
   uint32_t nextFragment = 1;
   uint64_t clockReads = 0;
   std::vector<std::unique_ptr<AsyncOp>> async;
@@ -653,6 +700,9 @@ private:
   void clusterMaybeComplete();
   Order clusterOrder, clusterReleased;
   SyncPoints sharedPoints;
+  /// What comes before an arrival at the cluster barrier, released or not, is over when those exit
+  /// who have waited: enough to keep shared memory alive.
+  Clock exitArriving, exitKnown;
   uint32_t starved = 0;
 };
 

@@ -86,28 +86,34 @@ void Cluster::orderStrong(const Context &c, SyncPoints &points, uint64_t locatio
   if (reads) {
     Handover observed = points.observe(location, scope, by);
     if (!observed.empty()) {
-      if (flags & kAccessAcquire)
+      if (flags & kAccessAcquire) {
         acquire(warp, observed);
-      else
+        warp.order.strict.join(observed.strict, self);
+      } else {
         warp.observed.join(observed);
+        warp.observedStrictly = joinWorlds(warp.observedStrictly, observed.strict);
+      }
     }
   }
   if (!(flags & kAccessWrite))
     return;
   points.write(location, flags & kAccessAtomic);
+  const Order &order = warp.order;
+  auto release = [&](Scope at, const Clock &seen, const Clock &letter) {
+    points.release(location, at, by,
+                   {seen.publish(self), order.fencedGlobal.publish(self),
+                    strict() ? letter.publish(self) : nullptr});
+  };
   if (flags & kAccessRelease) {
-    points.release(location, scope, by,
-                   {warp.order.seen.publish(self), warp.order.fencedGlobal.publish(self)});
+    release(scope, order.seen, order.strict);
     tick(warp);
     return;
   }
-  if (!warp.order.published.empty())
-    points.release(location, scope, by,
-                   {warp.order.published.publish(self), warp.order.fencedGlobal.publish(self)});
+  if (!order.published.empty())
+    release(scope, order.published, warp.fencedStrictly);
   for (Scope narrow : {Scope::Cta, Scope::Cluster})
     if (const Clock &fence = warp.narrowFences[static_cast<size_t>(narrow)]; !fence.empty())
-      points.release(location, std::min(scope, narrow), by,
-                     {fence.publish(self), warp.order.fencedGlobal.publish(self)});
+      release(std::min(scope, narrow), fence, fence);
 }
 
 void Cluster::acquire(Warp &warp, const Handover &observed) {
@@ -126,6 +132,17 @@ void Cluster::acquire(Warp &warp, const Order &order) {
   warp.order.join(order);
 }
 
+void Cluster::acquire(Warp &warp, const Mbarrier &barrier, bool clusterScope) {
+  if (!strict() || clusterScope) {
+    acquire(warp, barrier.released);
+    return;
+  }
+  Clock letter = warp.order.strict;
+  letter.join(barrier.releasedLocally);
+  acquire(warp, barrier.released);
+  warp.order.strict = std::move(letter);
+}
+
 void Cluster::acquireObserved(Warp &warp) {
   if (warp.observed.empty())
     return;
@@ -137,6 +154,12 @@ void Cluster::fence(Warp &warp, Scope scope) {
   if (!checking())
     return;
   acquireObserved(warp);
+  if (strict()) {
+    warp.order.strict.join(warp.observedStrictly, static_cast<uint32_t>(linear));
+    warp.observedStrictly = nullptr;
+    if (scope >= Scope::Gpu)
+      warp.fencedStrictly.join(warp.order.strict);
+  }
   if (scope >= Scope::Gpu)
     warp.order.published.join(warp.order.seen);
   else

@@ -26,6 +26,7 @@ bool RemoteStore::advance(Cluster &cluster) {
     Accessor who = accessor(mbarrier.agent, mbarrier.phase + 1, AccessKind::StAsync);
     if (reduce)
       who.flags = kAccessWrite | kAccessStrong | kAccessAtomic | accessScope(Scope::Cluster);
+    mbarrier.lastCopy = landing(mbarrier.phase + 1);
     cluster.asyncWrite(*target, destination, bytes, who);
     for (uint32_t i = 0; i < bytes; ++i)
       if (undefined >> i & 1)

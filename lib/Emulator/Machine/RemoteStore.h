@@ -25,6 +25,7 @@ struct RemoteStore : AsyncOp {
   bool signals(const Cta &cta, uint32_t offset) const override {
     return &cta == target && offset == barrier;
   }
+  bool fills(const Cta &cta) const override { return &cta == target; }
   bool writes(const Cta &cta, uint32_t offset, uint32_t size) const override {
     return &cta == target && offset + size > destination && offset < destination + bytes;
   }

@@ -18,7 +18,7 @@ struct Case {
   const char *kind;
   std::string body;
   KernelSetup setup = {};
-  /// Part of the text.
+  /// Part of the text; of a silent case the kind that it nearly has.
   const char *text = "";
 };
 
@@ -46,6 +46,13 @@ inline void expectExactly(Case c, int seeds = 20) {
   if (*c.kind)
     EXPECT_GE(found, seeds - 2);
 }
+
+/// The tables; KindsTest.cpp checks that together they cover every kind.
+std::vector<Case> checkCases();
+std::vector<Case> exitCases();
+std::vector<Case> globalRaceCases();
+std::vector<Case> laneRaceCases();
+std::vector<Case> syncPatternCases();
 
 } // namespace girih::emu::test
 

@@ -3,17 +3,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "KernelHarness.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "CheckCases.h"
 
 #include <chrono>
 #include <thread>
 
-using namespace girih::emu;
-using namespace girih::emu::test;
 using testing::HasSubstr;
+
+namespace girih::emu::test {
 
 namespace {
 
@@ -36,17 +33,9 @@ std::string wgmma(const std::string &descriptor, const std::string &change = "")
          "wgmma.wait_group.sync.aligned 0;";
 }
 
-struct Case {
-  const char *name;
-  /// Expected kind; empty: silence.
-  const char *kind;
-  std::string body;
-  KernelSetup setup;
-  /// Part of the text.
-  const char *text = "";
-};
+} // namespace
 
-std::vector<Case> cases() {
+std::vector<Case> checkCases() {
   KernelSetup shared64{.block = 64, .module = kWord};
   std::string other = "xor.b32 %r6, %r0, 32; shl.b32 %r6, %r6, 2; add.u32 %r6, %r6, %r5;";
   return {
@@ -294,40 +283,11 @@ std::vector<Case> cases() {
   };
 }
 
+namespace {
+
 class Checks : public testing::TestWithParam<size_t> {};
-
-TEST_P(Checks, ReportsExactlyThis) {
-  Case c = cases()[GetParam()];
-  SCOPED_TRACE(c.name);
-  int found = 0;
-  const int seeds = 20;
-  for (int seed = 0; seed < seeds; ++seed) {
-    c.setup.seed = static_cast<uint64_t>(seed);
-    Ran ran = run(c.body, c.setup);
-    if (!*c.kind) {
-      ASSERT_TRUE(ran.result.clean()) << "seed " << seed << "\n" << ran.text();
-      continue;
-    }
-    found += ran.has(c.kind);
-    if (ran.has(c.kind))
-      EXPECT_THAT(ran.text(), HasSubstr(c.text));
-    else if (seed == 0)
-      ADD_FAILURE() << "seed 0: " << ran.text();
-  }
-  if (*c.kind)
-    EXPECT_GE(found, seeds - 2);
-}
-INSTANTIATE_TEST_SUITE_P(All, Checks, testing::Range(size_t(0), cases().size()));
-
-TEST(Findings, KindsAreListedOnce) {
-  std::vector<std::string> names;
-  for (const FindingKind &kind : findingKinds())
-    names.push_back(kind.name);
-  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
-  for (const Case &c : cases())
-    EXPECT_TRUE(!*c.kind || std::count(names.begin(), names.end(), c.kind)) << c.kind;
-}
+TEST_P(Checks, ReportsExactlyThis) { expectExactly(checkCases()[GetParam()]); }
+INSTANTIATE_TEST_SUITE_P(All, Checks, testing::Range(size_t(0), checkCases().size()));
 
 TEST(Findings, TextAndJson) {
   Ran ran = run("ld.global.u32 %r4, [%rd0+128];");
@@ -417,3 +377,5 @@ TEST(Launch, CanBeCancelled) {
 }
 
 } // namespace
+
+} // namespace girih::emu::test

@@ -5,8 +5,7 @@
 
 #include "CheckCases.h"
 
-using namespace girih::emu;
-using namespace girih::emu::test;
+namespace girih::emu::test {
 
 namespace {
 
@@ -33,7 +32,9 @@ std::string flag(const std::string &fence, const std::string &signal, const std:
                    "setp.eq.u32 %p1, %r4, 0; @%p1 bra T; W: " + after + kRead);
 }
 
-std::vector<Case> cases() {
+} // namespace
+
+std::vector<Case> globalRaceCases() {
   const std::string release = "st.release.gpu.global.u32 [%rd0], 1;",
                     relaxed = "st.relaxed.gpu.global.u32 [%rd0], 1;",
                     atomic = "red.relaxed.gpu.global.add.u32 [%rd0], 1;",
@@ -49,7 +50,7 @@ std::vector<Case> cases() {
       {"neighbouring bytes of two CTAs", "",
        "add.u32 %r4, %r0, %r0; add.u32 %r4, %r4, %r39; cvt.u64.u32 %rd2, %r4; add.s64 %rd2, %rd2, "
        "%rd0; st.global.u8 [%rd2], %r0;",
-       kTwoCtas},
+       kTwoCtas, "global-race"},
       {"all read the same", "", kRead, kTwoCtas},
       {"one reads what the other writes", "global-race", parts(kWrite, kRead), kTwoCtas},
       {"atomics do not race", "", "red.global.add.u32 [%rd0], 1;", kTwoCtas},
@@ -103,8 +104,11 @@ std::vector<Case> cases() {
   };
 }
 
+namespace {
 class GlobalRaces : public testing::TestWithParam<size_t> {};
-TEST_P(GlobalRaces, ReportsExactlyThis) { expectExactly(cases()[GetParam()]); }
-INSTANTIATE_TEST_SUITE_P(All, GlobalRaces, testing::Range(size_t(0), cases().size()));
+TEST_P(GlobalRaces, ReportsExactlyThis) { expectExactly(globalRaceCases()[GetParam()]); }
+INSTANTIATE_TEST_SUITE_P(All, GlobalRaces, testing::Range(size_t(0), globalRaceCases().size()));
 
 } // namespace
+
+} // namespace girih::emu::test

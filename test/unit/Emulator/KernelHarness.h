@@ -24,6 +24,8 @@ struct KernelSetup {
   /// Initial contents of the output buffer, one word per thread when empty.
   std::vector<uint32_t> data = {};
   LocationResolver resolver = {};
+  MemoryModel model = MemoryModel::Practice;
+  bool counters = false;
 };
 
 struct Ran {
@@ -73,6 +75,8 @@ inline Ran run(const std::string &body, const KernelSetup &setup = {}) {
   config.options.threads = setup.threads;
   config.options.adversary = setup.adversary;
   config.options.numerics = setup.numerics;
+  config.options.model = setup.model;
+  config.options.counters = setup.counters;
   Ran ran;
   ran.result = device.launch(module->kernel("k"), config);
   ran.out.resize(data.size());
