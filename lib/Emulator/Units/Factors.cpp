@@ -50,17 +50,6 @@ int32_t minExponent(WgmmaType type) {
   }
 }
 
-void exponentsOf(WgmmaType type, const float *from, int32_t *to, size_t count) {
-  const int32_t least = minExponent(type);
-  for (size_t i = 0; i < count; ++i) {
-    uint32_t magnitude = std::bit_cast<uint32_t>(from[i]) & 0x7fffffff;
-    int32_t exponent = static_cast<int32_t>(magnitude >> 23) - 127;
-    exponent = exponent < least ? least : exponent;
-    exponent = exponent == 128 ? kExponentOfSpecial : exponent;
-    to[i] = magnitude == 0 ? kExponentOfZero : exponent;
-  }
-}
-
 /// Least and largest exponent of the numbers that are not 0.
 void range(const float *from, size_t count, int32_t &least, int32_t &most) {
   for (size_t i = 0; i < count; ++i) {
@@ -91,7 +80,7 @@ void FactorBuffer::setA(WgmmaType type, const uint8_t *blocks, uint32_t count, u
       rows[i] = -rows[i];
   kernels.spread(rows, a, count, k);
   if (exponents) {
-    exponentsOf(type, rows, rowExponents, size);
+    kernels.exponents(rows, rowExponents, size, minExponent(type));
     kernels.spread(reinterpret_cast<const float *>(rowExponents), reinterpret_cast<float *>(ea),
                    count, k);
   }
@@ -106,7 +95,7 @@ void FactorBuffer::setB(WgmmaType type, const uint8_t *blocks, uint32_t count, b
   const size_t size = size_t(count) * result.k * kBlock;
   widen(type, blocks, b, size);
   if (exponents)
-    exponentsOf(type, b, eb, size);
+    productKernels(isa).exponents(b, eb, size, minExponent(type));
   result.columnBlocks = count;
   result.b = b;
   result.exponentB = eb;

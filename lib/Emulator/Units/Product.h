@@ -53,6 +53,8 @@ enum class Aligned : uint8_t {
 /// from `first` on: plane 2 rowBlocks j + 2 (block - first) + parity has the even or odd columns of
 /// column block j.
 struct ProductKernels {
+  /// Exponents of the elements, `least` of subnormal ones; see Factors.
+  void (*exponents)(const float *from, int32_t *to, size_t count, int32_t least);
   void (*spread)(const float *rows, float *out, uint32_t blocks, uint32_t k);
   void (*multiply)(const Factors &factors, uint32_t first, uint32_t rowBlocks, Sum sum, bool scaleD,
                    uint32_t *const *planes);

@@ -34,6 +34,16 @@ template <typename V> [[gnu::always_inline]] inline void store(const V &v, void 
   v = __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
 }
 
+void exponents(const float *from, int32_t *to, size_t count, int32_t least) {
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(from[i]) & 0x7fffffff;
+    int32_t exponent = static_cast<int32_t>(magnitude >> 23) - 127;
+    exponent = exponent < least ? least : exponent;
+    exponent = exponent == 128 ? kExponentOfSpecial : exponent;
+    to[i] = magnitude == 0 ? kExponentOfZero : exponent;
+  }
+}
+
 void spread(const float *rows, float *out, uint32_t blocks, uint32_t k) {
   for (uint32_t block = 0; block < blocks; ++block)
     for (uint32_t i = 0; i < k; ++i) {
@@ -67,15 +77,18 @@ template <uint32_t R, uint32_t C>
       if (fromD)
         load(acc[r][c], place(planes, rowBlocks, r0 + r, c));
     }
-  for (uint32_t i = 0; i < k; ++i) {
+  const size_t pitchA = size_t(k) * kVector, pitchB = size_t(k) * kBlock;
+  const float *row = a + r0 * pitchA;
+  for (const float *column = b, *const end = b + pitchB; column < end;
+       column += kBlock, row += kVector) {
     V16 rows[R];
 #pragma clang loop unroll(full)
     for (uint32_t r = 0; r < R; ++r)
-      load(rows[r], a + ((r0 + r) * k + i) * kVector);
+      load(rows[r], row + r * pitchA);
 #pragma clang loop unroll(full)
     for (uint32_t c = 0; c < C; ++c) {
       V16 columns;
-      loadColumns(columns, b + ((c / 2) * k + i) * kBlock + (c % 2) * 4);
+      loadColumns(columns, column + (c / 2) * pitchB + (c % 2) * 4);
 #pragma clang loop unroll(full)
       for (uint32_t r = 0; r < R; ++r)
 #if GIRIH_FUSED
@@ -155,6 +168,69 @@ void multiply(const Factors &f, uint32_t first, uint32_t rowBlocks, Sum sum, boo
   }
 }
 
+/// Exponents outside these give scale factors or products outside binary32.
+constexpr int32_t kLowExponent = -100, kHighExponent = 120;
+
+/// Adds the products of steps `first` to `last`, in units of 1 / scale, cut off towards zero, which
+/// is what the alignment shifter does.
+template <uint32_t R>
+[[gnu::always_inline]] inline void addAligned(const float *a, const float *b, uint32_t k,
+                                              uint32_t r0, uint32_t first, uint32_t last,
+                                              const V16 (&scale)[R], I16 (&sum)[R]) {
+  const size_t pitch = size_t(k) * kVector;
+  const float *row = a + r0 * pitch + size_t(first) * kVector;
+  const float *column = b + size_t(first) * kBlock, *const end = b + size_t(last) * kBlock;
+  for (; column < end; column += kBlock, row += kVector) {
+    V16 columns;
+    loadColumns(columns, column);
+#pragma clang loop unroll(full)
+    for (uint32_t r = 0; r < R; ++r) {
+      V16 rows;
+      load(rows, row + r * pitch);
+      sum[r] += __builtin_convertvector(rows * columns * scale[r], I16);
+    }
+  }
+}
+
+/// An integer below 2^31 - 2^8 in magnitude times a power of two, rounded.
+[[gnu::always_inline]] inline V16 roundAligned(const I16 &total, const I16 &exponent,
+                                               Aligned rounding) {
+  V16 nearest = __builtin_convertvector(total, V16);
+  I16 back = __builtin_convertvector(nearest, I16);
+  // Signs of differences rather than comparisons: those would go through mask registers.
+  I16 tooLarge = (__builtin_elementwise_abs(total) - __builtin_elementwise_abs(back)) >> 31;
+  I16 cut = (I16)nearest + tooLarge; // one less in magnitude
+  if (rounding == Aligned::F32M13)
+    cut &= ~int32_t(0x3ff);
+  if (rounding == Aligned::F32Odd)
+    cut |= (back != total) & 1;
+  return (V16)cut * (V16)((exponent + 127) << 23);
+}
+
+/// The same of two integers whose sum needs more than 32 bits.
+[[gnu::always_inline]] inline V16 roundAlignedWide(const D8 (&totals)[2], const I16 &exponent,
+                                                   Aligned rounding) {
+  V8 halves[2];
+  for (uint32_t h = 0; h < 2; ++h) {
+    I8 e = h ? __builtin_shufflevector(exponent, exponent, 8, 9, 10, 11, 12, 13, 14, 15)
+             : __builtin_shufflevector(exponent, exponent, 0, 1, 2, 3, 4, 5, 6, 7);
+    L8 power = (__builtin_convertvector(e, L8) + 1023) << 52;
+    D8 total = totals[h] * (D8)power;
+    V8 nearest = __builtin_convertvector(total, V8);
+    D8 back = __builtin_convertvector(nearest, D8);
+    constexpr int64_t kMagnitude = INT64_MAX;
+    L8 tooLarge = ((L8)back & kMagnitude) > ((L8)total & kMagnitude);
+    I8 cut = (I8)nearest + __builtin_convertvector(tooLarge, I8);
+    if (rounding == Aligned::F32M13)
+      cut &= ~int32_t(0x3ff);
+    if (rounding == Aligned::F32Odd)
+      cut |= __builtin_convertvector((L8)(back != total), I8) & 1;
+    halves[h] = (V8)cut;
+  }
+  return __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+                                 14, 15);
+}
+
 /// The aligned sum of R vectors of rows and one of columns.
 template <uint32_t R>
 [[gnu::always_inline]] inline void
@@ -162,8 +238,6 @@ alignedTile(const Factors &f, const float *a, const int32_t *ea, const float *b,
             uint32_t r0, uint32_t c, uint32_t rowBlocks, int bits, Aligned rounding,
             int minExponentD, bool scaleD, uint32_t *const *planes) {
   const uint32_t k = f.k;
-  // Exponents outside these give scale factors or products outside binary32.
-  constexpr int32_t kLow = -100, kHigh = 120;
   V16 d[R], scale[R];
   I16 largest[R];
   for (uint32_t r = 0; r < R; ++r) {
@@ -173,84 +247,84 @@ alignedTile(const Factors &f, const float *a, const int32_t *ea, const float *b,
     U16 magnitude = (U16)d[r] & 0x7fffffffu;
     I16 exponent = (I16)(magnitude >> 23) - 127;
     exponent = __builtin_elementwise_max(exponent, I16{} + minExponentD);
-    I16 isZero = (I16)(magnitude == 0u);
+    I16 isZero = (I16)(magnitude - 1u) >> 31;
     largest[r] = (exponent & ~isZero) | ((I16{} + kExponentOfZero) & isZero);
   }
-  for (uint32_t i = 0; i < k; ++i) {
+  const size_t pitch = size_t(k) * kVector;
+  const int32_t *row = ea + r0 * pitch;
+  for (const int32_t *column = eb, *const end = eb + size_t(k) * kBlock; column < end;
+       column += kBlock, row += kVector) {
     I16 columns;
-    loadColumns(columns, eb + i * kBlock);
+    loadColumns(columns, column);
 #pragma clang loop unroll(full)
     for (uint32_t r = 0; r < R; ++r) {
       I16 rows;
-      load(rows, ea + ((r0 + r) * k + i) * kVector);
+      load(rows, row + r * pitch);
       largest[r] = __builtin_elementwise_max(largest[r], rows + columns);
     }
   }
-  I16 unit[R], sum[R];
-  D8 low[R], high[R];
+  I16 exponent[R], sum[R], outside[R];
+  V16 result[R];
   for (uint32_t r = 0; r < R; ++r) {
-    unit[r] = __builtin_elementwise_min(__builtin_elementwise_max(largest[r], I16{} + kLow),
-                                        I16{} + kHigh);
-    scale[r] = (V16)((bits + 127 - unit[r]) << 23);
+    I16 unit = __builtin_elementwise_min(
+        __builtin_elementwise_max(largest[r], I16{} + kLowExponent), I16{} + kHighExponent);
+    scale[r] = (V16)((bits + 127 - unit) << 23);
+    exponent[r] = unit - bits;
     sum[r] = __builtin_convertvector(d[r] * scale[r], I16);
-    low[r] = high[r] = D8{};
+    outside[r] = ((kHighExponent - largest[r]) |
+                  ((largest[r] - kLowExponent) & (kExponentOfZero / 2 - largest[r]))) >>
+                 31;
   }
-  auto flush = [&](uint32_t r) {
-    I8 half0 = __builtin_shufflevector(sum[r], sum[r], 0, 1, 2, 3, 4, 5, 6, 7);
-    I8 half1 = __builtin_shufflevector(sum[r], sum[r], 8, 9, 10, 11, 12, 13, 14, 15);
-    low[r] += __builtin_convertvector(half0, D8);
-    high[r] += __builtin_convertvector(half1, D8);
-    sum[r] = I16{};
-  };
-  // A product is below 2^(bits + 2) units; 8 of them and D fit 32 bits when `bits` is at most 25.
+  // A product is below 2^(bits + 2) units: 8 of them and D fit 32 bits when `bits` is 25.
   const uint32_t chunk = bits > 16 ? 8 : k;
-  for (uint32_t start = 0; start < k; start += chunk) {
-    const uint32_t end = start + chunk < k ? start + chunk : k;
-    for (uint32_t i = start; i < end; ++i) {
-      V16 columns;
-      loadColumns(columns, b + i * kBlock);
-#pragma clang loop unroll(full)
+  addAligned<R>(a, b, k, r0, 0, chunk < k ? chunk : k, scale, sum);
+  if (k <= 2 * chunk) {
+    I16 second[R];
+    for (uint32_t r = 0; r < R; ++r)
+      second[r] = I16{};
+    addAligned<R>(a, b, k, r0, chunk, k, scale, second);
+    for (uint32_t r = 0; r < R; ++r) {
+      I16 total = (I16)((U16)sum[r] + (U16)second[r]);
+      constexpr uint32_t kMost = 0x7fffff00;
+      I16 tooWide = (((sum[r] ^ total) & (second[r] ^ total)) |
+                     (I16)(kMost - (U16)__builtin_elementwise_abs(total))) >>
+                    31;
+      outside[r] |= tooWide;
+      result[r] = roundAligned(total & ~tooWide, exponent[r], rounding);
+    }
+  } else {
+    D8 wide[R][2];
+    for (uint32_t r = 0; r < R; ++r)
+      wide[r][0] = wide[r][1] = D8{};
+    for (uint32_t start = chunk;; start += chunk) {
       for (uint32_t r = 0; r < R; ++r) {
-        V16 rows;
-        load(rows, a + ((r0 + r) * k + i) * kVector);
-        // Towards zero, which is what the alignment shifter does.
-        sum[r] += __builtin_convertvector(rows * columns * scale[r], I16);
+        wide[r][0] += __builtin_convertvector(
+            __builtin_shufflevector(sum[r], sum[r], 0, 1, 2, 3, 4, 5, 6, 7), D8);
+        wide[r][1] += __builtin_convertvector(
+            __builtin_shufflevector(sum[r], sum[r], 8, 9, 10, 11, 12, 13, 14, 15), D8);
+        sum[r] = I16{};
       }
+      if (start >= k)
+        break;
+      addAligned<R>(a, b, k, r0, start, start + chunk < k ? start + chunk : k, scale, sum);
     }
     for (uint32_t r = 0; r < R; ++r)
-      flush(r);
+      result[r] = roundAlignedWide(wide[r], exponent[r], rounding);
   }
+  I16 any = outside[0];
+  for (uint32_t r = 1; r < R; ++r)
+    any |= outside[r];
+  for (uint32_t r = 0; r < R; ++r)
+    store(result[r], place(planes, rowBlocks, r0 + r, c));
+  if (__builtin_reduce_or(any) == 0) [[likely]]
+    return;
   for (uint32_t r = 0; r < R; ++r) {
-    V8 halves[2];
-    for (uint32_t h = 0; h < 2; ++h) {
-      I8 e = h ? __builtin_shufflevector(unit[r], unit[r], 8, 9, 10, 11, 12, 13, 14, 15)
-               : __builtin_shufflevector(unit[r], unit[r], 0, 1, 2, 3, 4, 5, 6, 7);
-      L8 power = (__builtin_convertvector(e, L8) + (1023 - bits)) << 52;
-      D8 total = (h ? high[r] : low[r]) * (D8)power;
-      V8 nearest = __builtin_convertvector(total, V8);
-      D8 back = __builtin_convertvector(nearest, D8);
-      constexpr int64_t kMagnitude = INT64_MAX;
-      L8 tooLarge = ((L8)back & kMagnitude) > ((L8)total & kMagnitude);
-      I8 cut = (I8)nearest + __builtin_convertvector(tooLarge, I8); // one less in magnitude
-      if (rounding == Aligned::F32M13)
-        cut &= ~int32_t(0x3ff);
-      if (rounding == Aligned::F32Odd)
-        cut |= __builtin_convertvector((L8)(back != total), I8) & 1;
-      halves[h] = (V8)cut;
-    }
-    V16 result = __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
-                                         12, 13, 14, 15);
     uint32_t *to = place(planes, rowBlocks, r0 + r, c);
-    I16 outside = (largest[r] > kHigh) | ((largest[r] < kLow) & (largest[r] > kExponentOfZero / 2));
-    if (__builtin_reduce_or(outside) == 0) {
-      store(result, to);
-      continue;
-    }
     int32_t leftOut[kVector];
     float old[kVector], values[kVector];
-    store(outside, leftOut);
+    store(outside[r], leftOut);
     store(d[r], old);
-    store(result, values);
+    store(result[r], values);
     for (uint32_t lane = 0; lane < kVector; ++lane)
       if (leftOut[lane])
         values[lane] = alignedElement(
@@ -323,4 +397,5 @@ void roundHalves(const float *even, const float *odd, uint32_t *packed) {
 }
 #endif
 
-constexpr ProductKernels kernels = {spread, multiply, multiplyAligned, widenHalves, roundHalves};
+constexpr ProductKernels kernels = {exponents,       spread,      multiply,
+                                    multiplyAligned, widenHalves, roundHalves};
