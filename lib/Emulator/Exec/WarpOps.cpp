@@ -29,7 +29,7 @@ template <ExecFn body, int operand> Step grouped(Context &c, const Instr &in) {
   if (groupOf(all) == all)
     return body(c, in);
   for (uint32_t left = all; left; left &= ~groupOf(left))
-    if (!c.cluster.gatherLanes(c, members[__builtin_ctz(left)]))
+    if (!c.cluster.gatherLanes(c, members[__builtin_ctz(left)], false))
       return Step::Block;
   for (uint32_t left = all; left;) {
     c.mask = groupOf(left);

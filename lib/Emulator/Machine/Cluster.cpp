@@ -664,7 +664,7 @@ bool Cluster::releaseMeetings() {
   return released;
 }
 
-bool Cluster::gatherLanes(Context &c, uint32_t members) {
+bool Cluster::gatherLanes(Context &c, uint32_t members, bool join) {
   Warp &warp = c.warp;
   uint32_t missing = members & warp.live & ~c.mask;
   if (!missing)
@@ -679,6 +679,7 @@ bool Cluster::gatherLanes(Context &c, uint32_t members) {
   }
   f.wait = Wait::WarpSync;
   f.object = members;
+  const uint32_t id = f.id;
   for (uint32_t i = 0; i < warp.fragments.size(); ++i) {
     Fragment &g = warp.fragments[i];
     if (g.id == f.id || g.wait != Wait::WarpSync || g.pc != f.pc || g.meet != f.meet)
@@ -689,7 +690,44 @@ bool Cluster::gatherLanes(Context &c, uint32_t members) {
     removeFragment(warp, i);
     break;
   }
-  return false;
+  return join && joinLanes(c, members, id);
+}
+
+/// Lanes that came here on ways that meet elsewhere (from calls in both arms of a branch) cannot
+/// become one fragment. They execute this one instruction together and go on apart.
+bool Cluster::joinLanes(Context &c, uint32_t members, uint32_t id) {
+  Warp &warp = c.warp;
+  const Instr &in = kernel.code[c.pc];
+  auto executing = [&](const Fragment &g) {
+    if (!(in.flags & kGuarded))
+      return g.mask;
+    uint32_t guard = *reinterpret_cast<const uint32_t *>(warp.registers + in.guard);
+    return g.mask & (in.flags & kGuardNegated ? ~guard : guard);
+  };
+  Fragment &f = *findFragment(warp, id);
+  if (f.wait != Wait::WarpSync)
+    return false; // complete, and runs again as it is now
+  std::vector<uint32_t> others;
+  uint32_t there = executing(f);
+  for (const Fragment &g : warp.fragments)
+    if (g.id != id && g.wait == Wait::WarpSync && g.pc == c.pc && (executing(g) & members)) {
+      there |= executing(g);
+      others.push_back(g.id);
+    }
+  if (members & warp.live & ~there)
+    return false;
+  f.wait = Wait::Ready;
+  c.mask = there;
+  for (uint32_t other : others) {
+    Fragment &g = *findFragment(warp, other);
+    g.wait = Wait::Ready;
+    g.pc = c.pc + 1;
+    if (g.pc == g.meetPc)
+      arriveAtMeeting(warp, static_cast<uint32_t>(&g - warp.fragments.data()));
+  }
+  c.fragment = static_cast<uint32_t>(findFragment(warp, id) - warp.fragments.data());
+  ++progress;
+  return true;
 }
 
 void Cluster::exitLanes(Context &c, uint32_t lanes) {

@@ -566,7 +566,8 @@ public:
 
   // Lanes.
   /// True when all live lanes of `members` are here; otherwise the fragment waits for them.
-  bool gatherLanes(Context &c, uint32_t members);
+  /// `join`: lanes that came on other ways may execute it with these, which adds them to `c.mask`.
+  bool gatherLanes(Context &c, uint32_t members, bool join = true);
   void diverge(Context &c, uint32_t taken, uint32_t target);
   void exitLanes(Context &c, uint32_t lanes);
 
@@ -634,6 +635,7 @@ private:
   void runSteps(uint64_t budget);
   bool runWarp(Warp &warp, uint32_t burst);
   void arriveAtMeeting(Warp &warp, uint32_t fragmentIndex);
+  bool joinLanes(Context &c, uint32_t members, uint32_t fragment);
   int32_t newMeeting(Warp &warp, const Meeting &meeting);
   /// A fragment of the lanes that go on from a meeting.
   Fragment goOn(const Warp &warp, const Meeting &meeting, uint32_t lanes);

@@ -33,7 +33,8 @@ struct Form {
 #define GIRIH_LANE_FAMILIES(X)                                                                     \
   X(arithmeticForms)                                                                               \
   X(carryForms)                                                                                    \
-  X(bitForms) X(floatForms) X(halfFloatForms) X(functionForms) X(compareForms) X(logicForms)       \
+  X(bitForms)                                                                                      \
+  X(floatForms) X(halfFloatForms) X(functionForms) X(compareForms) X(logicForms)                   \
       X(conversionForms) X(packedConversionForms) X(addressSpaceForms) X(moveForms) X(memoryForms)
 #define GIRIH_DECLARE(name) std::span<const Form> name();
 namespace plain {
@@ -114,6 +115,17 @@ enum class Special : uint8_t {
 };
 
 class Linker;
+
+/// Width of a register of this type in the register file; 1 stands for a predicate.
+inline unsigned registerWidth(ptx::Type type) {
+  if (type == ptx::Type::Pred)
+    return 1;
+  const unsigned bytes = ptx::typeBytes(type);
+  return bytes == 1 ? 2 : bytes;
+}
+constexpr uint64_t alignUp(uint64_t value, uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 class Decoder {
 public:

@@ -12,12 +12,6 @@
 
 namespace girih::emu {
 
-namespace {
-constexpr uint64_t alignUp(uint64_t value, uint32_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-} // namespace
-
 Linker::Linker(const ptx::ModuleAst &ast, ModuleImage &image, uint64_t firstAddress,
                std::vector<ptx::Diagnostic> &errors)
     : ast(ast), image(image), errors(errors), forms(ast.mnemonics.size()) {

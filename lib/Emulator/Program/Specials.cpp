@@ -128,8 +128,14 @@ Src Decoder::special(std::string_view name, unsigned width, uint8_t *anyWidth) {
   // 10, %envreg: defined by the driver, which is us. CUDA's keeps the address of a cooperative
   // launch's workspace there, and zero for other launches; cooperative groups trap on a grid
   // without one.
-  if (name.substr(0, 7) == "%envreg")
-    return fits(4) ? constant(0, 4) : 0;
+  if (name.substr(0, 7) == "%envreg") {
+    const std::string_view digits = name.substr(7);
+    unsigned number = 0;
+    for (char ch : digits)
+      number = ch >= '0' && ch <= '9' && number < 32 ? number * 10 + unsigned(ch - '0') : 99;
+    if (!digits.empty() && number < 32)
+      return fits(4) ? constant(0, 4) : 0;
+  }
   if (name.substr(0, 3) == "%pm")
     fail("'" + std::string(name) + "' is not modelled: there are no performance counters");
   else

@@ -89,16 +89,18 @@ private:
   void parseTable(Function &function, std::string_view name);
   bool parseStatement(Function &function);
   bool parseCallTarget(Function &function, Operand &operand);
-  bool parseOperand(Function &function, Operand &operand, bool allowPair = true);
-  bool parseList(Function &function, Operand &operand, char close);
-  bool parseAddress(Function &function, Operand &operand);
-  bool parseWordOperand(Function &function, const Token &token, Operand &operand);
-  bool parseNumber(Operand &operand);
   void resolveLabels();
   const Mnemonic *mnemonic(std::string_view word);
   bool declare(std::string_view name, Scope::Entry entry);
   bool lookup(std::string_view name, Scope::Entry &entry) const;
   bool lookupSymbol(Function &function, std::string_view name, uint32_t &index);
+
+  // Operands (Operands.cpp).
+  bool parseOperand(Function &function, Operand &operand, bool allowPair = true);
+  bool parseList(Function &function, Operand &operand, char close);
+  bool parseAddress(Function &function, Operand &operand);
+  bool parseWordOperand(Function &function, const Token &token, Operand &operand);
+  bool parseNumber(Operand &operand);
 
   void error(unsigned line, std::string message) {
     module.errors.push_back({line, std::move(message)});

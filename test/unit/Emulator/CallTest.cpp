@@ -91,6 +91,24 @@ TEST(Call, GuardedCallsAndEarlyReturns) {
     EXPECT_EQ(ran.out[i], i % 2 == 0 ? 0u : i < 16 ? 1u : 2u);
 }
 
+TEST(Call, LanesMeetInAFunctionThatBothArmsCall) {
+  // The member mask names all lanes; the two halves are inside the same function, called from two
+  // places.
+  Ran ran = runWith(
+      ".func (.reg .b32 r) f(.reg .b32 a) { .reg .b32 x; bar.warp.sync 0xffffffff; "
+      "shfl.sync.bfly.b32 x, a, 16, 31, 0xffffffff; mov.u32 r, x; ret; }",
+      "setp.lt.u32 %p0, %r0, 16; @%p0 bra A; call (%r9), f, (%r0); add.u32 %r9, %r9, 1000; bra B; "
+      "A: call (%r9), f, (%r0); B:");
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  for (uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(ran.out[i], (i ^ 16) + (i < 16 ? 0 : 1000));
+  // Nothing but a deadlock where one arm does not call.
+  ran = runWith(".func f() { bar.warp.sync 0xffffffff; ret; }",
+                "mov.u32 %r9, 0; setp.lt.u32 %p0, %r0, 16; @%p0 bra A; call f; bra B; A: "
+                "bar.warp.sync 0xffff; B: bar.warp.sync 0xffffffff;");
+  EXPECT_FALSE(ran.result.clean());
+}
+
 const std::string kThree =
     ".func (.reg .b32 r) f0(.reg .b32 a) { add.u32 r, a, 100; ret; }\n"
     ".func (.reg .b32 r) f1(.reg .b32 a) { add.u32 r, a, 200; ret; }\n"

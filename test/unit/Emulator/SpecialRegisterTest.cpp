@@ -112,6 +112,7 @@ TEST(SpecialRegister, ClocksAdvance) {
 
 TEST(SpecialRegister, Refused) {
   auto load = [](const std::string &body) { return refusal(kernelText(body, {})); };
+  EXPECT_THAT(load("mov.u32 %r1, %envreg32;"), HasSubstr("'%envreg32' is not modelled"));
   EXPECT_THAT(load("mov.u32 %r1, %pm0;"), HasSubstr("there are no performance counters"));
   EXPECT_THAT(load("mov.u32 %r1, %clock64;"), HasSubstr("'%clock64' has 64 bits, 32 are needed"));
   EXPECT_THAT(load("mov.u64 %rd1, %tid.x;"), HasSubstr("'%tid.x' has 32 bits, 64 are needed"));
