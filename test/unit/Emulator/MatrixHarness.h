@@ -148,6 +148,40 @@ inline const char *laneBases() {
          "%rd0;\n";
 }
 
+/// Where an element of a fragment belongs.
+struct At {
+  uint32_t row, column;
+};
+/// Row and column of element `i`; g is groupID, t threadID_in_group.
+using Formula = At (*)(uint32_t g, uint32_t t, uint32_t i);
+
+inline At accumulator16(uint32_t g, uint32_t t, uint32_t i) {
+  return {i < 2 ? g : g + 8, t * 2 + (i & 1)};
+}
+inline At accumulator8(uint32_t g, uint32_t t, uint32_t i) { return {g, t * 2 + (i & 1)}; }
+
+/// Runs one instruction on the registers; D comes back in `d`.
+inline Ran runOn(const std::string &instruction, const std::vector<const Lanes *> &operands,
+                 Lanes &d, Numerics numerics) {
+  std::vector<uint32_t> data;
+  std::string body = laneBases();
+  const char *names[] = {"a", "b", "c", "e"};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    body += loadRegisters(names[i], *operands[i], static_cast<uint32_t>(data.size()));
+    data.insert(data.end(), operands[i]->words.begin(), operands[i]->words.end());
+  }
+  const uint32_t at = static_cast<uint32_t>(data.size());
+  data.resize(at + d.words.size());
+  body += ".reg ." + std::string(d.registerBits == 64 ? "b64" : "b32") + " d<" +
+          std::to_string(d.registers) + ">;\n" + instruction + "\n" + storeRegisters("d", d, at);
+  KernelSetup setup;
+  setup.data = data;
+  setup.numerics = numerics;
+  Ran ran = run(body, setup);
+  std::copy(ran.out.begin() + at, ran.out.end(), d.words.begin());
+  return ran;
+}
+
 } // namespace girih::emu::test
 
 #endif // GIRIH_TEST_UNIT_EMULATOR_MATRIXHARNESS_H
