@@ -91,8 +91,6 @@ bool passAll(Decoder &d, const Operand *list, const std::vector<ptx::Formal> &fo
   const bool isResult = what[0] == 'r';
   const size_t count = list ? list->elements.size() : 0;
   if (count != formals.size()) {
-    if (count == 0 && isResult)
-      return true; // the result is not wanted
     d.fail(callee + " has " + std::to_string(formals.size()) + " " + what + "s, the call passes " +
            std::to_string(count));
     return false;

@@ -346,6 +346,11 @@ Passing Decoder::passing(const Operand &op, const ptx::Formal &formal, bool isRe
     p.bytes = static_cast<uint32_t>(function.symbols[op.index].bytes);
     return p;
   }
+  if (op.kind == OperandKind::Symbol && function.symbols[op.index].space == ptx::Space::Param) {
+    fail(op.value ? "a part of a parameter as an argument"
+                  : "a kernel's parameter as an argument; load it first");
+    return p;
+  }
   if (formal.type == Type::Pred) {
     p.kind = Passing::Kind::Predicate;
     bool negated = false;
@@ -372,12 +377,33 @@ void Decoder::append(const Instr &instr) {
   info.text = ast->text;
 }
 
+bool Decoder::checkLiterals(const ptx::Instruction &instruction) {
+  // 4.5.3: no conversion makes the 1 of "add.f32 a, b, 1" a number.
+  if (types.size() != 1 || (types[0] != Type::F32 && types[0] != Type::F64))
+    return true;
+  const std::string_view op = instruction.opcode;
+  static constexpr std::string_view arithmetic[] = {
+      "mov", "add",  "sub", "mul",   "fma", "mad", "div", "min",  "max",  "abs",
+      "neg", "sqrt", "rcp", "rsqrt", "sin", "cos", "lg2", "tanh", "setp", "st"};
+  if (std::find(std::begin(arithmetic), std::end(arithmetic), op) == std::end(arithmetic))
+    return true;
+  for (const Operand &operand : instruction.operands)
+    if (operand.kind == OperandKind::Integer) {
+      fail(std::string("an integer constant where .") + ptx::typeName(types[0]) +
+           " needs a floating-point one, such as 1.0");
+      return false;
+    }
+  return true;
+}
+
 void Decoder::decode(const ptx::Instruction &instruction) {
   ast = &instruction;
   out = Instr();
   failedNow = readsCondition = writesCondition = false;
   types = instruction.mnemonic->types;
-  if (const Form *form = linker.form(instruction)) {
+  if (!checkLiterals(instruction)) {
+    // reported
+  } else if (const Form *form = linker.form(instruction)) {
     form->build(*this, form->variant);
   } else {
     std::string name(instruction.opcode);

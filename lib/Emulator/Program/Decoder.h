@@ -34,8 +34,9 @@ struct Form {
   X(arithmeticForms)                                                                               \
   X(carryForms)                                                                                    \
   X(bitForms)                                                                                      \
-  X(floatForms) X(halfFloatForms) X(functionForms) X(compareForms) X(logicForms)                   \
-      X(conversionForms) X(packedConversionForms) X(addressSpaceForms) X(moveForms) X(memoryForms)
+  X(floatForms)                                                                                    \
+  X(halfFloatForms) X(functionForms) X(compareForms) X(logicForms) X(conversionForms)              \
+      X(packedConversionForms) X(addressSpaceForms) X(moveForms) X(memoryForms)
 #define GIRIH_DECLARE(name) std::span<const Form> name();
 namespace plain {
 GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
@@ -197,6 +198,7 @@ private:
   void layoutRegisters();
   void layoutSymbols();
   void decode(const ptx::Instruction &instruction);
+  bool checkLiterals(const ptx::Instruction &instruction);
   void describeRegisters(const ptx::Instruction &instruction);
   void append(const Instr &instr);
   /// A register of its own for a value that one instruction needs.
@@ -208,6 +210,7 @@ private:
   /// Is this the parameter that is an array of any size?
   bool isFlexible(uint32_t symbol) const;
   Src special(std::string_view name, unsigned width, uint8_t *anyWidth);
+  Src lowerHalf(Src source);
   Src specialRegister(Special which, unsigned width, uint8_t *anyWidth);
   uint64_t symbolAddress(const ptx::Symbol &symbol);
 

@@ -91,7 +91,21 @@ template <typename T> Step readClock(Context &c, const Instr &in) {
   return Step::Next;
 }
 
+Step takeLowerHalf(Context &c, const Instr &in) {
+  return lanes1<uint16_t, uint32_t>(c, in, [](uint32_t v) { return static_cast<uint16_t>(v); });
+}
+
 } // namespace
+
+Src Decoder::lowerHalf(Src source) {
+  Instr narrow;
+  narrow.exec = takeLowerHalf;
+  narrow.s[0] = source;
+  narrow.d[0] = temporary(2);
+  narrow.writeSlots[0] = slotOf(narrow.d[0]);
+  append(narrow);
+  return narrow.d[0];
+}
 
 Src Decoder::special(std::string_view name, unsigned width, uint8_t *anyWidth) {
   auto fits = [&](unsigned actual) {
@@ -123,8 +137,12 @@ Src Decoder::special(std::string_view name, unsigned width, uint8_t *anyWidth) {
     return specialRegister(!anyWidth && width == 4 ? Special::GridIdLow : Special::GridId,
                            !anyWidth && width == 4 ? 4 : 8, anyWidth);
   for (const SpecialName &row : specialNames)
-    if (name == row.name)
+    if (name == row.name) {
+      // 10: legacy code reads the lower half with 16-bit moves.
+      if (!anyWidth && width == 2)
+        return lowerHalf(specialRegister(row.special, 4, nullptr));
       return fits(4) ? specialRegister(row.special, 4, nullptr) : 0;
+    }
   // 10, %envreg: defined by the driver, which is us. CUDA's keeps the address of a cooperative
   // launch's workspace there, and zero for other launches; cooperative groups trap on a grid
   // without one.

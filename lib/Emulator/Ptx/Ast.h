@@ -90,6 +90,8 @@ struct Operand {
   /// `!p`.
   bool negated = false;
   bool single = false;
+  /// Symbol: written as an element, x[i].
+  bool isElement = false;
   uint8_t inner = 0;
   uint32_t index = 0;
   int64_t value = 0;

@@ -69,6 +69,16 @@ bool Parser::lookupSymbol(Function &function, std::string_view name, uint32_t &i
   return true;
 }
 
+void Parser::declareVector(std::string_view name, unsigned size, uint32_t first) {
+  // 5.4.2: the elements of a vector are .x .y .z .w, or .r .g .b .a.
+  declare(name, {Scope::Kind::Vector, static_cast<uint8_t>(size), first});
+  for (unsigned i = 0; i < size; ++i)
+    for (const char *letters : {"xyzw", "rgba"})
+      scopes[static_cast<size_t>(scope)]
+          .names[module.arena.copy(std::string_view(std::string(name) + "." + letters[i]))] = {
+          Scope::Kind::Register, 0, first + i};
+}
+
 void Parser::parseRegisters(Function &function) {
   Type type = Type::None;
   unsigned line = lexer.line();
@@ -97,7 +107,21 @@ void Parser::parseRegisters(Function &function) {
     const uint32_t first = static_cast<uint32_t>(function.registers.size());
     uint32_t count = vector;
     Scope &block = scopes[static_cast<size_t>(scope)];
-    if (vector == 1 && lexer.takeIf('<')) {
+    if (vector > 1 && lexer.peek().is('<')) {
+      // A family of vectors: each of them by name.
+      lexer.take();
+      if (!parseCount(count, "a number of registers") || !expect('>', " after it"))
+        return recover();
+      if (count > 1u << 16) {
+        error(name.line, "the function has too many registers");
+        return recover();
+      }
+      for (uint32_t i = 0; i < count; ++i)
+        declareVector(
+            module.arena.copy(std::string_view(std::string(name.text) + std::to_string(i))), vector,
+            first + i * vector);
+      count *= vector;
+    } else if (vector == 1 && lexer.takeIf('<')) {
       if (!parseCount(count, "a number of registers") || !expect('>', " after it"))
         return recover();
       for (const Scope::Family &family : block.families)
@@ -108,12 +132,7 @@ void Parser::parseRegisters(Function &function) {
     } else if (vector == 1) {
       declare(name.text, {Scope::Kind::Register, 0, first});
     } else {
-      // 5.4.2: the elements of a vector are .x .y .z .w, or .r .g .b .a.
-      declare(name.text, {Scope::Kind::Vector, static_cast<uint8_t>(vector), first});
-      for (unsigned i = 0; i < vector; ++i)
-        for (const char *letters : {"xyzw", "rgba"})
-          block.names[module.arena.copy(std::string_view(
-              std::string(name.text) + "." + letters[i]))] = {Scope::Kind::Register, 0, first + i};
+      declareVector(name.text, vector, first);
     }
     if (first + uint64_t(count) > kMaxRegisters) {
       error(name.line, "the function has too many registers");
@@ -221,6 +240,9 @@ bool Parser::parseStatement(Function &function) {
   instruction.opcode = instruction.mnemonic->opcode;
   instruction.modifiers = instruction.mnemonic->modifiers;
   const bool calls = instruction.opcode == "call";
+  accessesMemory = instruction.opcode == "ld" || instruction.opcode == "st" ||
+                   instruction.opcode == "ldu" || instruction.opcode == "atom" ||
+                   instruction.opcode == "red" || instruction.opcode == "prefetch";
   const size_t start = operandStack.size();
   bool fine = true, targetSeen = false;
   if (instruction.opcode == "bra" && lexer.peek().kind == Tok::Word) {

@@ -21,6 +21,19 @@ bool Parser::parseNumber(Operand &operand) {
   return true;
 }
 
+bool Parser::parseElementOf(const Symbol &symbol, Operand &operand) {
+  // 6.4.2: x[i] is the i-th element.
+  while (lexer.peek().is('[')) {
+    lexer.take();
+    std::optional<int64_t> index = parseInteger();
+    if (!index || !expect(']', " after an index"))
+      return false;
+    operand.value += *index * typeBytes(symbol.type);
+    operand.isElement = true;
+  }
+  return parseOffset(operand.value);
+}
+
 bool Parser::parseWordOperand(Function &function, const Token &token, Operand &operand) {
   const std::string_view name = token.text;
   Scope::Entry entry;
@@ -46,7 +59,7 @@ bool Parser::parseWordOperand(Function &function, const Token &token, Operand &o
     }
     case Scope::Kind::Symbol:
       operand.kind = OperandKind::Symbol;
-      return parseOffset(operand.value);
+      return parseElementOf(function.symbols[operand.index], operand);
     case Scope::Kind::Table:
       operand.kind = OperandKind::Table;
       operand.name = name;
@@ -64,7 +77,7 @@ bool Parser::parseWordOperand(Function &function, const Token &token, Operand &o
   }
   if (lookupSymbol(function, name, operand.index)) {
     operand.kind = OperandKind::Symbol;
-    return parseOffset(operand.value);
+    return parseElementOf(function.symbols[operand.index], operand);
   }
   operand.kind = OperandKind::Name;
   if (std::find(function.named.begin(), function.named.end(), name) == function.named.end())
@@ -159,6 +172,10 @@ bool Parser::parseOperand(Function &function, Operand &operand, bool allowPair) 
       return false;
   } else if (!parseNumber(operand)) {
     return false;
+  }
+  if (accessesMemory && operand.kind == OperandKind::Symbol && operand.isElement) {
+    operand.kind = OperandKind::Address;
+    operand.inner = 1;
   }
   if (allowPair && lexer.takeIf('|')) {
     Operand parts[2] = {operand, Operand()};

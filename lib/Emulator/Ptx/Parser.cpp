@@ -119,6 +119,8 @@ void Parser::parseTopLevel() {
 
 void Parser::parseVersion() {
   Token number = lexer.take();
+  if (!module.version.empty())
+    error(number.line, "a second .version");
   module.version = number.text;
   if (std::find(versions.begin(), versions.end(), number.text) == versions.end())
     error(number.line, "PTX version '" + std::string(number.text) +
@@ -289,9 +291,9 @@ bool Parser::parseFormalType(Symbol &symbol, bool inRegister) {
       uint32_t value = 0;
       if (!parseCount(value, "an alignment"))
         return false;
-      if (value == 0 || (value & (value - 1)) || value > 128) {
+      if (value == 0 || (value & (value - 1)) || value > 4096) {
         error(symbol.line, "an alignment of " + std::to_string(value) +
-                               "; powers of two up to 128 are possible");
+                               "; powers of two up to 4096 are possible");
         return false;
       }
       if (!pointer)

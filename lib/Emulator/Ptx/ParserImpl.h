@@ -84,6 +84,7 @@ private:
   // Bodies (Body.cpp).
   void parseBody(Function &function);
   void parseRegisters(Function &function);
+  void declareVector(std::string_view name, unsigned size, uint32_t first);
   void parseLoc();
   bool parseLabel(Function &function);
   void parseTable(Function &function, std::string_view name);
@@ -101,6 +102,7 @@ private:
   bool parseAddress(Function &function, Operand &operand);
   bool parseWordOperand(Function &function, const Token &token, Operand &operand);
   bool parseNumber(Operand &operand);
+  bool parseElementOf(const Symbol &symbol, Operand &operand);
 
   void error(unsigned line, std::string message) {
     module.errors.push_back({line, std::move(message)});
@@ -136,6 +138,8 @@ private:
   std::vector<Scope> scopes;
   int scope = -1;
   Location location;
+  /// The statement at hand is a load, store or the like, of which x[i] is the address.
+  bool accessesMemory = false;
   /// Operands being collected, before they go to the arena.
   std::vector<Operand> operandStack;
   struct LabelUse {

@@ -84,7 +84,7 @@ bool Parser::parseExtents(Symbol &symbol, unsigned vector, std::vector<uint64_t>
   }
   if (openEnded) {
     symbol.bytes = 0;
-    symbol.dynamic = symbol.space == Space::Shared;
+    symbol.dynamic = symbol.space == Space::Shared && symbol.external;
   }
   return true;
 }
@@ -126,20 +126,25 @@ bool Parser::parseElement(Symbol &symbol) {
       }
       if (!parseName() || !expect(')', " after mask(name") || !parseOffset(fixup.addend))
         return false;
+    } else if (isFloat(symbol.type) && !value->isFloat) {
+      error(line, std::string("an integer constant in a variable of type .") +
+                      typeName(symbol.type) + "; write a decimal point");
+      return false;
     } else if (isFloat(symbol.type)) {
-      double number = value->isFloat      ? value->real
-                      : value->isUnsigned ? static_cast<double>(value->bits)
-                                          : static_cast<double>(static_cast<int64_t>(value->bits));
       if (size == 4)
-        bits =
-            value->single ? value->singleBits : std::bit_cast<uint32_t>(static_cast<float>(number));
+        bits = value->single ? value->singleBits
+                             : std::bit_cast<uint32_t>(static_cast<float>(value->real));
       else if (size == 8)
-        bits = std::bit_cast<uint64_t>(number);
+        bits = std::bit_cast<uint64_t>(value->real);
       else {
         error(line, std::string("an initialiser of type .") + typeName(symbol.type) +
                         " is not modelled; write the bits as .b" + std::to_string(8 * size));
         return false;
       }
+    } else if (value->isFloat && (symbol.type == Type::B32 || symbol.type == Type::B64)) {
+      bits = size == 8       ? std::bit_cast<uint64_t>(value->real)
+             : value->single ? value->singleBits
+                             : std::bit_cast<uint32_t>(static_cast<float>(value->real));
     } else if (value->isFloat) {
       error(line, std::string("a floating-point constant in a variable of type .") +
                       typeName(symbol.type));
@@ -187,8 +192,8 @@ bool Parser::parseInitialiser(Symbol &symbol, std::span<const uint64_t> extents,
       return false;
     if (!isVector)
       symbol.initial.resize(start + count * inner);
-    if (!lexer.takeIf(',') && !lexer.peek().is('}')) {
-      errorHere("',' or '}' in an initialiser");
+    if (lexer.takeIf(',') ? lexer.peek().is('}') : !lexer.peek().is('}')) {
+      errorHere(lexer.peek().is('}') ? "an element after ','" : "',' or '}' in an initialiser");
       return false;
     }
   }

@@ -314,6 +314,10 @@ TEST(Call, RefusedCalls) {
               HasSubstr("argument 1 of 'linear' has 4 bytes, the call passes 8"));
   EXPECT_THAT(load(".func f(.param .b8 a[16]) { ret; }", "call f, (%r0);"),
               HasSubstr("argument 1 of 'f' has 16 bytes and must be a .param variable"));
+  EXPECT_THAT(load(kLinear, "call linear, (%r0, 1);"),
+              HasSubstr("'linear' has 1 results, the call passes 0"));
+  EXPECT_THAT(load(".func f(.param .b64 a) { ret; }", "call f, (p_out);"),
+              HasSubstr("a kernel's parameter as an argument; load it first"));
   EXPECT_THAT(load(kThree, "mov.u64 %rd3, f0; call (%r9), %rd3, (%r0);"),
               HasSubstr("an indirect call needs a prototype or a list of its targets"));
   EXPECT_THAT(load("", "brx.idx %r0, T;"), HasSubstr("needs the label of a .branchtargets"));

@@ -119,12 +119,13 @@ TEST(Language, InitialisersOfOtherKinds) {
       {".global .u32 v = -16 >> 2;", {uint32_t(-4)}},
       {".global .u32 v = !0 + (3 != 4) + (2 == 2 && 0);", {2}},
       {".global .u32 v = 017 + 0b101 + 0x10;", {15 + 5 + 16}},
-      {".global .f32 v[3] = {1.5, 0f40000000, -2};", {0x3fc00000, 0x40000000, 0xc0000000}},
+      {".global .f32 v[3] = {1.5, 0f40000000, -2.0};", {0x3fc00000, 0x40000000, 0xc0000000}},
       {".global .f32 v = 1.0 / 4;", {0x3e800000}},
       {".global .f64 v = 0dC000000000000000;", {0, 0xc0000000}},
       {".global .v4 .f32 v[2] = {{1.0, 2.0, 3.0, 4.0}};",
        {0x3f800000, 0x40000000, 0x40400000, 0x40800000, 0, 0, 0, 0}},
       {".const .v2 .u32 v = {5, 6};", {5, 6}},
+      {".global .b32 v[2] = {0f3f800000, 2.0};", {0x3f800000, 0x40000000}},
       {".global .u16 v[3] = {1, 2, 0xffff};", {0x20001}},
       {".global .b8 v[4] = {1, 2, 3, 255};", {0xff030201}},
       {".common .global .u32 v;", {0}},
@@ -187,6 +188,17 @@ TEST(Language, VectorRegisters) {
       {.block = 1, .module = ".shared .align 16 .b8 s[16];"});
   EXPECT_TRUE(ran.result.clean()) << ran.text();
   EXPECT_EQ(ran.out[0], 320u);
+}
+
+TEST(Language, FamiliesOfVectorRegistersAndElementsOfArrays) {
+  // 6.4.2: x[i] is an element's address for mov, and the element for a load.
+  Ran ran = run(".reg .v2 .u32 v<3>; mov.u32 v2.x, 5; mov.u32 v2.y, 60; add.u32 %r9, v2.x, v2.y; "
+                "ld.global.u32 %r5, a[2]; add.u32 %r9, %r9, %r5; mov.u64 %rd3, a[1]; "
+                "ld.global.u32 %r5, [%rd3]; add.u32 %r9, %r9, %r5; mov.u16 %rs1, %tid.x; "
+                "cvt.u32.u16 %r5, %rs1; add.u32 %r9, %r9, %r5; st.global.u32 [%rd1], %r9;",
+                {.module = ".global .u32 a[3] = {1, 7000, 800};"});
+  EXPECT_TRUE(ran.result.clean()) << ran.text();
+  EXPECT_EQ(ran.out[3], 65u + 800 + 7000 + 3);
 }
 
 TEST(Language, ConstantExpressionsInOperands) {

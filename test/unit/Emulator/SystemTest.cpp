@@ -118,9 +118,10 @@ TEST(System, PrintfIsBounded) {
 }
 
 TEST(System, PrintfWithABadFormatPointer) {
-  Ran ran = run("{ .param .b64 f; .param .b64 a; st.param.b64 [f], 64; st.param.b64 [a], 0; "
-                "call vprintf, (f, a); }",
-                {.module = kDeclarations});
+  Ran ran = run(
+      "{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], 64; st.param.b64 [a], 0; "
+      "call (r), vprintf, (f, a); }",
+      {.module = kDeclarations});
   EXPECT_TRUE(ran.has("global-out-of-bounds")) << ran.text();
 }
 
