@@ -242,7 +242,7 @@ TEST(KindsOfFindings, EachHasAProgramAndOneThatNearlyHasIt) {
       {"call-target", "CallTest.cpp"},
       {"heap", "SystemTest.cpp"},
       {"remote-store-invalid", "CopyAsyncTest.cpp"},
-      {"sparse-metadata", "MatrixMmaTest.cpp"},
+      {"sparse-metadata", "MatrixSparseTest.cpp"},
       {"stack", "CallTest.cpp"},
       {"tensormap-fence", "TensorCopyTest.cpp"},
   };
