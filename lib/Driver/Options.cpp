@@ -48,7 +48,8 @@ std::string Options::readEnvironment() {
   } variables[] = {{"GIRIH_SEED", "seed"},         {"GIRIH_THREADS", "threads"},
                    {"GIRIH_CHECKS", "checks"},     {"GIRIH_SMS", "sms"},
                    {"GIRIH_NUMERICS", "numerics"}, {"GIRIH_ADVERSARY", "adversary"},
-                   {"GIRIH_MODEL", "model"}};
+                   {"GIRIH_MODEL", "model"},
+                   {"GIRIH_CONTRACT", "contract"}};
   for (const auto &entry : variables) {
     const char *value = std::getenv(entry.variable);
     if (!value || !*value)

@@ -19,7 +19,8 @@ struct Options {
 
   /// Sets one option. Returns an empty string, or what was expected.
   std::string set(std::string_view name, std::string_view value);
-  /// Reads GIRIH_SEED, GIRIH_THREADS, GIRIH_CHECKS, GIRIH_NUMERICS, GIRIH_ADVERSARY and GIRIH_SMS.
+  /// Reads GIRIH_SEED, GIRIH_THREADS, GIRIH_CHECKS, GIRIH_NUMERICS, GIRIH_ADVERSARY,
+  /// GIRIH_CONTRACT and GIRIH_SMS.
   /// Returns an empty string, or a sentence about the first that cannot be understood.
   std::string readEnvironment();
   /// The options of one launch.

@@ -6,6 +6,7 @@
 
 #include "Emulator/Machine/Async.h"
 #include "Emulator/Machine/Machine.h"
+#include "Emulator/Program/Contraction.h"
 #include "Emulator/Program/Linker.h"
 #include "Emulator/Ptx/Parser.h"
 
@@ -31,7 +32,26 @@ class FunctionImpl final : public Function {
 public:
   FunctionImpl(const Kernel &kernel) : kernel(kernel) {}
   const FunctionAttributes &attributes() const override { return kernel.attributes; }
+  std::vector<Contraction> contractions() const override {
+    std::vector<Contraction> list;
+    for (const ContractiblePair &pair : contractiblePairs(kernel)) {
+      const InstrInfo &mul = kernel.info[pair.mul], &add = kernel.info[pair.add];
+      list.push_back({mul.line, add.line, std::string(mul.text), std::string(add.text)});
+    }
+    return list;
+  }
+  /// The kernel with all of them fused, made when a launch first asks for it.
+  const Kernel &contracted() const {
+    if (!fused) {
+      fused = std::make_unique<Kernel>(kernel);
+      contract(*fused, contractiblePairs(kernel));
+    }
+    return *fused;
+  }
   const Kernel &kernel;
+
+private:
+  mutable std::unique_ptr<Kernel> fused;
 };
 
 class ModuleImpl final : public Module {
@@ -374,7 +394,9 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
 LaunchResult Device::launch(const Function &function, const LaunchConfig &request) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
   const auto begin = std::chrono::steady_clock::now();
-  const Kernel &kernel = static_cast<const FunctionImpl &>(function).kernel;
+  const auto &implementation = static_cast<const FunctionImpl &>(function);
+  const Kernel &kernel =
+      request.options.contract ? implementation.contracted() : implementation.kernel;
   const FunctionAttributes &attributes = kernel.attributes;
   LaunchConfig config = request;
   Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());

@@ -64,13 +64,13 @@ std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::
     return choose(numericsNames, value, options.numerics);
   if (name == "model")
     return choose(modelNames, value, options.model);
-  if (name == "checks") {
+  if (name == "checks" || name == "contract") {
     if (value != "0" && value != "1")
       return "expected 0 or 1";
-    options.checks = value == "1";
+    (name == "checks" ? options.checks : options.contract) = value == "1";
     return {};
   }
-  return "expected one of the options seed, adversary, numerics, model, checks";
+  return "expected one of the options seed, adversary, numerics, model, checks, contract";
 }
 
 } // namespace girih::emu

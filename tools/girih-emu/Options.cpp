@@ -62,6 +62,10 @@ const std::vector<Option> &table() {
        [](Options &o, const std::string &v) { setLaunch(o, "numerics", v); }},
       {"--model", "NAME", "memory model: practice or strict; default: GIRIH_MODEL", true,
        [](Options &o, const std::string &v) { setLaunch(o, "model", v); }},
+      {"--contract", "0|1", "fuse products and sums as ptxas may; default: GIRIH_CONTRACT or 0",
+       true, [](Options &o, const std::string &v) { setLaunch(o, "contract", v); }},
+      {"--contractions", nullptr, "list the products and sums that ptxas may fuse, and stop", false,
+       [](Options &o, const std::string &) { o.contractions = true; }},
       {"--no-checks", nullptr, "faster, and finds only what stops the program", true,
        [](Options &o, const std::string &) { o.launch.checks = false; }},
       {"--counters", nullptr, "print bank conflicts and uncoalesced accesses of the last run",
@@ -110,7 +114,8 @@ std::string row(const std::string &left, const std::string &right) {
 Options parseOptions(const std::vector<std::string> &arguments) {
   Options options;
   for (auto [variable, option] :
-       {std::pair("GIRIH_NUMERICS", "numerics"), std::pair("GIRIH_MODEL", "model")})
+       {std::pair("GIRIH_NUMERICS", "numerics"), std::pair("GIRIH_MODEL", "model"),
+        std::pair("GIRIH_CONTRACT", "contract")})
     if (const char *value = std::getenv(variable); value && *value)
       if (std::string problem = setLaunchOption(options.launch, option, value); !problem.empty())
         throw std::runtime_error(std::string(variable) + " is '" + value + "': " + problem);
@@ -140,7 +145,8 @@ Options parseOptions(const std::vector<std::string> &arguments) {
   }
   if (options.help)
     return options;
-  if (options.ptx.empty() || (options.args.empty() && !options.check && !options.timeLoad))
+  if (options.ptx.empty() ||
+      (options.args.empty() && !options.check && !options.timeLoad && !options.contractions))
     throw std::runtime_error(
         std::string(options.ptx.empty() ? "which PTX file?" : "--args is missing.") +
         " Usage: girih-emu FILE.ptx --entry NAME --args spec.json; --help lists "

@@ -20,12 +20,12 @@ struct Options {
   uint64_t seeds = 1;
   LaunchOptions launch;
   DeviceOptions device;
-  bool json = false, help = false, check = false, timeLoad = false;
+  bool json = false, help = false, check = false, timeLoad = false, contractions = false;
   /// What a replay must repeat beside seed and adversary, as on the command line.
   std::vector<std::string> repeated;
 };
 
-/// Reads the command line, and GIRIH_NUMERICS where --numerics is not given. Throws
+/// Reads the command line, and GIRIH_NUMERICS and GIRIH_CONTRACT where no option is given. Throws
 /// std::runtime_error with what was expected.
 Options parseOptions(const std::vector<std::string> &arguments);
 

@@ -66,6 +66,12 @@ int run(const tool::Options &options) {
     entry = module->kernels()[0];
   }
   const Function &kernel = module->kernel(entry);
+  if (options.contractions) {
+    for (const Contraction &pair : kernel.contractions())
+      std::printf("%s:%u: %s\n%s:%u: %s\n\n", options.ptx.c_str(), pair.mulLine, pair.mul.c_str(),
+                  options.ptx.c_str(), pair.addLine, pair.add.c_str());
+    return 0;
+  }
   tool::Spec spec(options.args);
   double ms = 0;
   LaunchResult result;

@@ -93,6 +93,12 @@ struct FunctionAttributes {
   uint32_t maxRegisters = 0;
 };
 
+/// A mul and an add or sub that ptxas may make one fma of.
+struct Contraction {
+  unsigned mulLine = 0, addLine = 0; ///< in the PTX
+  std::string mul, add;              ///< their text
+};
+
 class Module;
 /// A kernel of a loaded module. Valid as long as the Module is.
 class Function;
@@ -129,6 +135,9 @@ struct LaunchOptions {
   MemoryModel model = MemoryModel::Practice;
   /// Count bank conflicts and uncoalesced accesses per instruction (LaunchResult::lines).
   bool counters = false;
+  /// Fuse the products and sums that ptxas may fuse (Function::contractions); by default each
+  /// rounds on its own, as the text says.
+  bool contract = false;
   /// Findings described in full per kind; more are only counted.
   unsigned maxFindingsPerKind = 4;
   /// Polled at least every 100 ms; when it becomes true the launch stops with Outcome::Cancelled.
@@ -144,9 +153,9 @@ struct AdversaryName {
 /// All adversaries, None ("none") first.
 const std::vector<AdversaryName> &adversaryNames();
 
-/// Sets seed, adversary, numerics, model or checks from text, as environment variables and command
-/// lines give them. Returns an empty string, or what was expected; "expected one of the options"
-/// and their names for an option that does not exist.
+/// Sets seed, adversary, numerics, model, checks or contract from text, as environment variables and
+/// command lines give them. Returns an empty string, or what was expected; "expected one of the
+/// options" and their names for an option that does not exist.
 std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::string_view value);
 
 struct LaunchConfig {
@@ -298,6 +307,9 @@ class Function {
 public:
   virtual ~Function() = default;
   virtual const FunctionAttributes &attributes() const = 0;
+  /// The products and sums without a rounding modifier that ptxas may fuse, so that a result on the
+  /// chip may differ from that of the two instructions. LaunchOptions::contract fuses them.
+  virtual std::vector<Contraction> contractions() const = 0;
 };
 
 } // namespace girih::emu

@@ -366,6 +366,10 @@ std::span<const Form> callForms() { return forms; }
 bool isReturnOrExit(const Instr &instr) {
   return instr.exec == exitThread || instr.exec == returnFromCall;
 }
+bool isCall(const Instr &instr) {
+  return instr.exec == callDirect || instr.exec == callIndirect<uint64_t> ||
+         instr.exec == callIndirect<uint32_t> || instr.exec == systemCall;
+}
 bool isIndexedBranch(const Instr &instr) { return instr.exec == branchIndexed; }
 
 } // namespace girih::emu

@@ -15,6 +15,7 @@ Instr frameAdd(unsigned width);
 void buildReturn(Decoder &d, int variant);
 void buildExit(Decoder &d, int variant);
 bool isReturnOrExit(const Instr &instr);
+bool isCall(const Instr &instr);
 bool isIndexedBranch(const Instr &instr);
 /// Calls of what the system provides.
 Step systemCall(Context &c, const Instr &in);

@@ -56,8 +56,36 @@ template <typename Op, typename T, bool ftz, bool sat> Step binary(Context &c, c
       return payload(r, a, b);
   });
 }
+/// A product and a sum fused: a * b + e, a * b - e or e - a * b.
+enum Fusion { PlusAddend, MinusAddend, MinusProduct };
+template <typename T, Fusion fusion, bool ftz, bool sat>
+Step contracted(Context &c, const Instr &in);
+template <typename T, Fusion fusion> ExecFn contractedFor(Decoder &d) {
+  if constexpr (sizeof(T) == 8) {
+    return contracted<T, fusion, false, false>;
+  } else {
+    constexpr ExecFn table[] = {
+        contracted<T, fusion, false, false>, contracted<T, fusion, true, false>,
+        contracted<T, fusion, false, true>, contracted<T, fusion, true, true>};
+    return table[floatModifiers(d) & (kFtz | kSat)];
+  }
+}
+template <typename Op, typename T> void mayContract(Decoder &d) {
+  if constexpr (std::is_same_v<Op, Mul>)
+    d.mayContract(Contractible::Mul);
+  else if constexpr (std::is_same_v<Op, Add>)
+    d.mayContract(Contractible::Add, contractedFor<T, PlusAddend>(d),
+                  contractedFor<T, PlusAddend>(d));
+  else if constexpr (std::is_same_v<Op, Sub>)
+    d.mayContract(Contractible::Sub, contractedFor<T, MinusAddend>(d),
+                  contractedFor<T, MinusProduct>(d));
+}
 template <typename Op> void buildBinary(Decoder &d, int) {
   simpleOperands(d, 2, d.bytes());
+  if (d.type() == Type::F64)
+    mayContract<Op, double>(d);
+  else
+    mayContract<Op, float>(d);
   if constexpr (!std::is_same_v<Op, DivApprox>)
     if (d.type() == Type::F64) {
       d.out.exec = binary<Op, double, false, false>;
@@ -88,6 +116,23 @@ template <typename T, bool ftz, bool sat> Step fma(Context &c, const Instr &in) 
       e = flush(e);
     }
     T r = fused(a, b, e);
+    if constexpr (ftz)
+      r = flush(r);
+    if constexpr (sat)
+      return saturate(r);
+    else
+      return payload(r, a, b, e);
+  });
+}
+template <typename T, Fusion fusion, bool ftz, bool sat>
+Step contracted(Context &c, const Instr &in) {
+  return lanes3<T, T, T, T>(c, in, [](T a, T b, T e) {
+    if constexpr (ftz) {
+      a = flush(a);
+      b = flush(b);
+      e = flush(e);
+    }
+    T r = fused(fusion == MinusProduct ? -a : a, b, fusion == MinusAddend ? -e : e);
     if constexpr (ftz)
       r = flush(r);
     if constexpr (sat)

@@ -31,9 +31,23 @@ template <Operation op, unsigned N, typename Format> Step binary(Context &c, con
     return ftz ? Format::flush(code) : code;
   });
 }
+/// A product and a sum fused: a * b + e, a * b - e or e - a * b.
+enum Fusion { PlusAddend, MinusAddend, MinusProduct };
+template <Fusion fusion, unsigned N, typename Format> Step contracted(Context &c, const Instr &in);
+template <Fusion fusion> ExecFn contractedFor(Decoder &d) {
+  return withHalf(d.type(), [](auto format, auto count) -> ExecFn {
+    return contracted<fusion, count(), decltype(format)>;
+  });
+}
 template <Operation op> void buildBinary(Decoder &d, int) {
   simpleOperands(d, 2, d.bytes());
   d.out.sub = floatModifiers(d);
+  if constexpr (op == Mul)
+    d.mayContract(Contractible::Mul);
+  else if constexpr (op == Add)
+    d.mayContract(Contractible::Add, contractedFor<PlusAddend>(d), contractedFor<PlusAddend>(d));
+  else
+    d.mayContract(Contractible::Sub, contractedFor<MinusAddend>(d), contractedFor<MinusProduct>(d));
   d.out.exec = withHalf(d.type(), [](auto format, auto count) -> ExecFn {
     return binary<op, count(), decltype(format)>;
   });
@@ -81,6 +95,25 @@ template <unsigned N, typename Format, Rounding rounding> Step fma(Context &c, c
     if (sat)
       r = nan || negative ? 0 : r > Format::kOne ? Format::kOne : r;
     return oob && outside ? 0 : r;
+  });
+}
+template <Fusion fusion, unsigned N, typename Format> Step contracted(Context &c, const Instr &in) {
+  const bool ftz = in.sub & kFtz, sat = in.sub & kSat;
+  return halves3<N>(c, in, [=](uint16_t a, uint16_t b, uint16_t e) -> uint16_t {
+    if (ftz) {
+      a = Format::flush(a);
+      b = Format::flush(b);
+      e = Format::flush(e);
+    }
+    constexpr uint16_t product = fusion == MinusProduct ? 0x8000 : 0,
+                       addend = fusion == MinusAddend ? 0x8000 : 0;
+    uint16_t r = fused<Format, Rounding::NearestEven>(a ^ product, b, e ^ addend);
+    if (ftz)
+      r = Format::flush(r);
+    bool nan = (r & 0x7fff) > Format::kExponent, negative = r >> 15;
+    if (sat)
+      r = nan || negative ? 0 : r > Format::kOne ? Format::kOne : r;
+    return r;
   });
 }
 template <Rounding rounding> void buildFmaRounded(Decoder &d) {

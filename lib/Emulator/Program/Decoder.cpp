@@ -369,6 +369,15 @@ Passing Decoder::passing(const Operand &op, const ptx::Formal &formal, bool isRe
 
 void Decoder::track(int32_t offset) { trackRegister(kernel, offset); }
 
+void Decoder::mayContract(Contractible::Kind kind, ExecFn fusedFirst, ExecFn fusedSecond) {
+  // An explicit .rn forbids it, and a saturated product is more than a product.
+  if (has("rn") || (kind == Contractible::Mul && has("sat")))
+    return;
+  contractible =
+      Contractible{0, kind, static_cast<uint8_t>(static_cast<unsigned>(type()) * 2 + has("ftz")),
+                   fusedFirst, fusedSecond};
+}
+
 void Decoder::append(const Instr &instr) {
   kernel.code.push_back(instr);
   InstrInfo &info = kernel.info.emplace_back();
@@ -400,6 +409,7 @@ void Decoder::decode(const ptx::Instruction &instruction) {
   ast = &instruction;
   out = Instr();
   failedNow = readsCondition = writesCondition = false;
+  contractible.reset();
   types = instruction.mnemonic->types;
   if (!checkLiterals(instruction)) {
     // reported
@@ -419,6 +429,10 @@ void Decoder::decode(const ptx::Instruction &instruction) {
   }
   if (!failedNow)
     describeRegisters(instruction);
+  if (contractible && !failedNow) {
+    contractible->pc = static_cast<uint32_t>(kernel.code.size());
+    kernel.contractible.push_back(*contractible);
+  }
   append(out);
 }
 

@@ -8,6 +8,7 @@
 
 #include "Emulator/Program/Program.h"
 
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -176,6 +177,10 @@ public:
   /// it, writes it or both.
   Src conditionSource();
   int32_t conditionDest();
+  /// Says that ptxas may fuse the instruction at hand with another (9.7.3.3): an add or sub with
+  /// the functions that execute it fused, or a mul.
+  void mayContract(Contractible::Kind kind, ExecFn fusedFirst = nullptr,
+                   ExecFn fusedSecond = nullptr);
   void listStart() { out.list = static_cast<uint32_t>(kernel.lists.size()); }
   void listAdd(int32_t value) {
     kernel.lists.push_back(value);
@@ -225,6 +230,7 @@ private:
   uint32_t selfIndex;
   std::unordered_map<uint64_t, Src> constantsByValue[17];
   int32_t conditionOffset = kNone;
+  std::optional<Contractible> contractible;
   bool readsCondition = false, writesCondition = false;
   int32_t scratchByWidth[17];
   std::unordered_map<int, int32_t> specialOffset;

@@ -165,6 +165,16 @@ struct CallSite {
   bool anyTarget = false;
 };
 
+/// An add, sub or mul without a rounding modifier (Program/Contraction.h).
+struct Contractible {
+  uint32_t pc = 0;
+  enum Kind : uint8_t { Mul, Add, Sub } kind = Mul;
+  uint8_t type = 0; ///< type and .ftz; a pair must agree
+  /// Of add and sub: what executes it with a product as its first or second operand, on the
+  /// product's operands and the other one.
+  ExecFn fusedFirst = nullptr, fusedSecond = nullptr;
+};
+
 struct Kernel {
   FunctionAttributes attributes;
   /// The kernel itself, then the functions that it may call.
@@ -181,6 +191,7 @@ struct Kernel {
   std::vector<int32_t> lists;
   std::vector<std::shared_ptr<WgmmaForm>> wgmmas;
   std::vector<std::shared_ptr<MmaForm>> mmas;
+  std::vector<Contractible> contractible; ///< in the order of `code`
   /// The different lists of registers that are D of a wgmma.
   std::vector<std::vector<int32_t>> accumulatorSets;
   uint32_t registerBytes = 0;

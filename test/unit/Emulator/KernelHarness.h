@@ -18,6 +18,7 @@ struct KernelSetup {
   unsigned threads = 1;
   Adversary adversary = Adversary::None;
   Numerics numerics = Numerics::Hopper;
+  bool contract = false;
   /// Text before the kernel, e.g. variables.
   std::string module = {};
   std::string directives = {};
@@ -77,6 +78,7 @@ inline Ran run(const std::string &body, const KernelSetup &setup = {}) {
   config.options.numerics = setup.numerics;
   config.options.model = setup.model;
   config.options.counters = setup.counters;
+  config.options.contract = setup.contract;
   Ran ran;
   ran.result = device.launch(module->kernel("k"), config);
   ran.out.resize(data.size());
