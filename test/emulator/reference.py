@@ -14,6 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import exact_floats as ef
+from video_reference import video
 
 Answer = int | Callable[[int], bool]
 
@@ -685,6 +686,8 @@ def expected(text: str, values: list[int], predicates: list[int], carry: int) ->
     op = s.opcode
     if op in ("and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "prmt"):
         return _logic(s, values, predicates)
+    if op[0] == "v":
+        return video(text, values)
     if op in ("set", "setp"):
         return _comparison(s, values, predicates)
     if op in ("selp", "slct"):

@@ -441,24 +441,33 @@ def _families() -> list[Family]:
         ),
         f("video", ["vset"], [pair, pair, ["eq", "lt"], ["add", "min", "max"]], ["b32"] * 4),
     ]
-    for n, both in ((2, ["", "h0", "h1", "h10"]), (4, ["", "b0", "b1", "b10"])):
+    for n, selectors in (
+        (2, ["", ".h10", ".h33", ".h02"]),
+        (4, ["", ".b3210", ".b7070", ".b4567"]),
+    ):
         simd = ["vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"]
-        rows.append(
-            f(
-                "video",
-                [f"{o}{n}" for o in simd],
-                [pair, pair, pair, ["", "sat"], ["", "add"]],
-                ["b32"] * 4,
+        compare = ["eq", "ne", "lt", "le", "gt", "ge"]
+        masks = ["", ".h1", ".h10"] if n == 2 else ["", ".b2", ".b310"]
+        for d, a, b in itertools.product(masks, selectors, selectors):
+            text = [f"'%r1{d}", f"'%r2{a}", f"'%r3{b}", "b32"]
+            plain = not (d or a or b)
+            types = pair if plain else ["s32"]
+            rows.append(
+                f(
+                    "video",
+                    [f"{o}{n}" for o in simd],
+                    [types, types, types, ["", "sat"], ["", "add"]],
+                    text,
+                )
             )
-        )
-        rows.append(
-            f(
-                "video",
-                [f"vset{n}"],
-                [pair, pair, ["eq", "ne", "lt", "le", "gt", "ge"], ["", "add"]],
-                ["b32"] * 4,
+            rows.append(
+                f(
+                    "video",
+                    [f"vset{n}"],
+                    [types, types, compare if plain else ["lt"], ["", "add"]],
+                    text,
+                )
             )
-        )
     return rows
 
 
