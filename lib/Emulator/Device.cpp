@@ -339,6 +339,8 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
                 state->memory->host(address));
     state->memory->setDefined(address, std::max<uint64_t>(symbol.bytes, 1));
     image.variables[std::string(symbol.name)] = {address, symbol.bytes};
+    if (symbol.space == ptx::Space::Const)
+      image.constants.push_back({address, symbol.bytes});
   }
   Linker linker(ast, image, state->nextFunction, errors);
   state->nextFunction += 16 * image.functions.size();

@@ -15,7 +15,14 @@ from contextlib import contextmanager
 
 from girih.errors import GirihError
 
-_DEFAULTS = {"seed": "0", "threads": "0", "checks": "1", "adversary": "none", "numerics": "exact"}
+_DEFAULTS = {
+    "seed": "0",
+    "threads": "0",
+    "checks": "1",
+    "adversary": "none",
+    "numerics": "exact",
+    "contract": "0",
+}
 _current: dict[str, str] = {}
 
 
@@ -25,8 +32,9 @@ def options(**values: int | str) -> Iterator[None]:
 
     ``seed``: picks the interleaving, the same seed gives the same run. ``threads``: host threads (0: all
     cores), which do not change results. ``checks``: 0 runs faster and finds nothing. ``adversary``: a
-    named schedule instead of a random one. ``numerics``: how tensor cores accumulate. Raises GirihError
-    for a name or value that the device does not have, and where the device is a real GPU.
+    named schedule instead of a random one. ``numerics``: how tensor cores accumulate. ``contract``: 1
+    fuses products and sums as ptxas may. Raises GirihError for a name or value that the device does not
+    have, and where the device is a real GPU.
     """
     from girih import _runtime
 

@@ -155,6 +155,7 @@ def _families() -> list[Family]:
             [["or", "and"], ["b32"]],
             ["'%r1|%p1", *["b32"] * 3, "'7", "pred"],
         ),
+        f("lop3.sink", ["lop3"], [["or", "and"], ["b32"]], ["'_|%p1", *["b32"] * 3, "'7", "pred"]),
         f("shift", ["shl", "shr"], [BITS + EVERY_INTEGER], ["=1", "=1", "b32"]),
         f(
             "shf",

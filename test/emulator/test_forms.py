@@ -60,7 +60,7 @@ def accepted_forms(family: str, statements: list[str], directory: Path) -> list[
         statements = [s for i, s in enumerate(statements) if i not in refused]
 
 
-@pytest.mark.parametrize("family", sorted(FORMS.keys() - {"video"}))
+@pytest.mark.parametrize("family", sorted(FORMS))
 def test_what_ptxas_accepts_loads(family: str, tmp_path: Path) -> None:
     accepted = accepted_forms(family, FORMS[family], tmp_path)
     assert len(accepted) >= LEAST.get(family, 0)

@@ -82,6 +82,7 @@ FAMILIES = [
     "cvt.pack",
     "cvt.pack.c",
     "mov",
+    "video",
 ]
 
 OPERANDS = 5  # numbered 2 to 6, as in the statements
@@ -183,7 +184,7 @@ def _kernel(statements: list[str], threads: int) -> str:
         lines.append("selp.b32 %r8, 1, 0, %p4; add.cc.u32 %r8, %r8, -1;")
         lines.append(text)
         lines.append("addc.u32 %r8, 0, 0; cvt.u64.u32 %d12, %r8;")
-        target = text.split(" ", 1)[1].split(",")[0]
+        target = text.split(" ", 1)[1].split(",")[0].split(".")[0]
         if ".cc." not in text:
             lines.append("mov.u64 %d12, 0;")
         store = {
@@ -232,6 +233,8 @@ def run_statements(statements: list[str], inputs: np.ndarray, directory: Path) -
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_form_gives_the_exact_result(family: str, tmp_path: Path) -> None:
     statements = accepted_forms(family, every_form()[family], tmp_path)
+    if len(statements) > 2000:
+        statements = statements[::7]
     rng = random.Random(family)
     threads = 128 if len(statements) < 200 else 32
     inputs = np.zeros((len(statements), threads, OPERANDS), dtype=np.uint64)
@@ -270,7 +273,7 @@ def test_every_form_gives_the_exact_result(family: str, tmp_path: Path) -> None:
 
 def _same(answer: int, got: int, statement: Statement) -> bool:
     """Bits beyond the destination's type are its extension; the store zero-extends registers."""
-    target = statement.operands[0]
+    target = statement.operands[0].split(".")[0]
     size = {"%h1": 16, "%r1": 32, "%d1": 64}.get(target, 128)
     if ".cc" in statement.text:
         return got == answer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a video statement must give (PTX ISA 9.0, 9.7.17 and 9.7.18), in Python's integers."""
+"""What a video statement must give (PTX ISA 9.0, 9.7.18), in Python's integers."""
 
 from __future__ import annotations
 

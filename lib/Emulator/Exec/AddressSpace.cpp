@@ -41,6 +41,12 @@ void buildCvta(Decoder &d, int) {
                : space == AddressSpace::Param ? ExecFn(cvtaParam)
                                               : ExecFn(cvta<false>);
 }
+bool isConstant(const ModuleImage &module, uint64_t address) {
+  for (const AllocationInfo &variable : module.constants)
+    if (address - variable.address < variable.bytes)
+      return true;
+  return false;
+}
 Step isspacep(Context &c, const Instr &in) {
   const uint64_t *a = c.src<uint64_t>(in.s[0]);
   uint8_t flags[32];
@@ -48,7 +54,9 @@ Step isspacep(Context &c, const Instr &in) {
     uint64_t window = a[i] & ~(kWindowBytes - 1);
     switch (in.space) {
     case AddressSpace::Shared:
-      flags[i] = window == kSharedWindow && (in.sub || (a[i] & 0xffffffff) >> kRankShift == 0);
+      // Without ::cluster: of this CTA, also by way of its own rank.
+      flags[i] = window == kSharedWindow && (in.sub || (a[i] & 0xffffffff) >> kRankShift == 0 ||
+                                             (a[i] & 0xffffffff) >> kRankShift == c.cta.rank + 1);
       break;
     case AddressSpace::Local:
       flags[i] = window == kLocalWindow;
@@ -56,8 +64,13 @@ Step isspacep(Context &c, const Instr &in) {
     case AddressSpace::Param:
       flags[i] = window == kParamWindow;
       break;
-    default:
-      flags[i] = a[i] >= kGlobalBase;
+    default: {
+      // Parameters lie in the global window (9.7.9.19), constants in a part of ours.
+      const bool constant = isConstant(*c.cluster.kernel.module, a[i]);
+      flags[i] = in.space == AddressSpace::Const
+                     ? constant
+                     : window == kParamWindow || (a[i] >= kGlobalBase && !constant);
+    }
     }
   }
   storePred(c, in.d[0], packFlags(flags));

@@ -8,6 +8,7 @@
 #include "Emulator/Program/Linker.h"
 #include "Emulator/Program/Tracked.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -405,6 +406,15 @@ bool Decoder::checkLiterals(const ptx::Instruction &instruction) {
   return true;
 }
 
+/// 9.7.18: vadd, vset4 and so on.
+static bool isVideo(std::string_view opcode) { return opcode[0] == 'v' && opcode != "vote"; }
+static bool namesParts(std::span<const Operand> operands) {
+  return std::any_of(operands.begin(), operands.end(), [](const Operand &operand) {
+    return operand.kind == OperandKind::Register ? operand.minus || !operand.name.empty()
+                                                 : namesParts(operand.elements);
+  });
+}
+
 void Decoder::decode(const ptx::Instruction &instruction) {
   ast = &instruction;
   out = Instr();
@@ -413,6 +423,8 @@ void Decoder::decode(const ptx::Instruction &instruction) {
   types = instruction.mnemonic->types;
   if (!checkLiterals(instruction)) {
     // reported
+  } else if (!isVideo(instruction.opcode) && namesParts(instruction.operands)) {
+    fail("a part of a register, or its sign, which only video instructions take");
   } else if (const Form *form = linker.form(instruction)) {
     form->build(*this, form->variant);
   } else {

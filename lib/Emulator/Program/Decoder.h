@@ -50,6 +50,7 @@ GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
 }
 #undef GIRIH_DECLARE
 std::span<const Form> roundedForms();
+std::span<const Form> videoForms();
 std::span<const Form> atomicForms();
 std::span<const Form> fenceForms();
 std::span<const Form> callForms();

@@ -219,6 +219,7 @@ struct ModuleImage {
   std::vector<ptx::Location> callSites;
   LocationResolver resolve;
   std::map<std::string, AllocationInfo, std::less<>> variables;
+  std::vector<AllocationInfo> constants; ///< those of them in .const
   /// Device functions and what pointers to them hold.
   std::map<std::string, uint64_t, std::less<>> functions;
   std::vector<std::unique_ptr<Kernel>> kernels;

@@ -89,12 +89,15 @@ struct Operand {
   OperandKind kind = OperandKind::Sink;
   /// `!p`.
   bool negated = false;
+  /// `-%r1`, which video instructions know.
+  bool minus = false;
   bool single = false;
   /// Symbol: written as an element, x[i].
   bool isElement = false;
   uint8_t inner = 0;
   uint32_t index = 0;
   int64_t value = 0;
+  /// Of a register: the part that a video instruction selects, `b0` in `%r1.b0`.
   std::string_view name;
   std::span<Operand> elements;
 };

@@ -69,6 +69,17 @@ bool Parser::parseWordOperand(Function &function, const Token &token, Operand &o
       return false;
     }
   }
+  // A part of a register, for video instructions.
+  if (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot > 0) {
+    std::string_view selector = name.substr(dot + 1);
+    if (selector.size() >= 2 && (selector[0] == 'b' || selector[0] == 'h') &&
+        lookup(name.substr(0, dot), entry) && entry.kind == Scope::Kind::Register) {
+      operand.kind = OperandKind::Register;
+      operand.index = entry.index;
+      operand.name = selector;
+      return true;
+    }
+  }
   operand.name = name;
   if (name[0] == '%') {
     // A declared register would have been found; what is left is a special register.
@@ -164,6 +175,19 @@ bool Parser::parseOperand(Function &function, Operand &operand, bool allowPair) 
     if (ahead.peek().kind == Tok::Word) {
       lexer.take();
       operand.negated = true;
+    }
+  }
+  if (lexer.peek().is('-')) {
+    // "-%r1" of a video instruction; otherwise a number.
+    Lexer ahead = lexer;
+    ahead.take();
+    std::string_view word = ahead.peek().text;
+    Scope::Entry entry;
+    if (ahead.peek().kind == Tok::Word &&
+        (lookup(word, entry) || lookup(word.substr(0, word.rfind('.')), entry)) &&
+        entry.kind == Scope::Kind::Register) {
+      lexer.take();
+      operand.minus = true;
     }
   }
   if (lexer.peek().kind == Tok::Word && !lexer.peek().isWord("WARP_SZ")) {
