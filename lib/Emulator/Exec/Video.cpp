@@ -36,9 +36,11 @@ int64_t part(uint32_t v, uint8_t which, bool isSigned) {
   const uint64_t raised = static_cast<uint64_t>(v >> shift) << unused;
   return isSigned ? static_cast<int64_t>(raised) >> unused : static_cast<int64_t>(raised >> unused);
 }
-int64_t clampTo(int64_t v, unsigned size, bool isSigned) {
-  const int64_t high = (int64_t(1) << (isSigned ? size - 1 : size)) - 1;
-  return std::clamp(v, isSigned ? -high - 1 : int64_t(0), high);
+/// A shifted 32-bit value needs more than 64 bits.
+using Wide = __int128;
+Wide clampTo(Wide v, unsigned size, bool isSigned) {
+  const Wide high = (Wide(1) << (isSigned ? size - 1 : size)) - 1;
+  return std::clamp(v, isSigned ? -high - 1 : Wide(0), high);
 }
 bool holds(uint8_t compare, int64_t a, int64_t b) {
   switch (compare) {
@@ -56,7 +58,7 @@ bool holds(uint8_t compare, int64_t a, int64_t b) {
     return a >= b;
   }
 }
-int64_t combine(Operation op, const Plan &plan, int64_t a, int64_t b) {
+Wide combine(Operation op, const Plan &plan, int64_t a, int64_t b) {
   switch (op) {
   case Add:
     return a + b;
@@ -74,7 +76,7 @@ int64_t combine(Operation op, const Plan &plan, int64_t a, int64_t b) {
   case Shl:
   case Shr: {
     const int64_t amount = plan.wrap ? b & 31 : std::min<int64_t>(b, 32);
-    return op == Shl ? static_cast<int64_t>(static_cast<uint64_t>(a) << amount) : a >> amount;
+    return op == Shl ? static_cast<Wide>(a) * (Wide(1) << amount) : Wide(a >> amount);
   }
   default:
     return holds(plan.compare, a, b);
@@ -82,8 +84,8 @@ int64_t combine(Operation op, const Plan &plan, int64_t a, int64_t b) {
 }
 
 uint32_t scalarLane(Operation op, const Plan &plan, uint32_t a, uint32_t b, uint32_t c) {
-  int64_t t = combine(op, plan, part(a, plan.select[0][0], plan.signedA),
-                      part(b, plan.select[1][0], plan.signedB));
+  Wide t = combine(op, plan, part(a, plan.select[0][0], plan.signedA),
+                   part(b, plan.select[1][0], plan.signedB));
   if (plan.saturate) {
     const unsigned size = plan.merge == 0 ? 32 : plan.merge >= kHalf0 ? 16 : 8;
     t = clampTo(t, size, plan.signedD);
@@ -110,7 +112,6 @@ uint32_t scalarLane(Operation op, const Plan &plan, uint32_t a, uint32_t b, uint
 }
 
 uint32_t madLane(const Plan &plan, uint32_t a, uint32_t b, uint32_t c) {
-  using Wide = __int128;
   const bool negated = plan.negateA != plan.negateB;
   const bool isSigned = plan.signedA || plan.signedB || negated || plan.negateC;
   Wide t = static_cast<Wide>(part(a, plan.select[0][0], plan.signedA)) *
@@ -143,8 +144,8 @@ uint32_t packedLane(Operation op, const Plan &plan, uint32_t a, uint32_t b, uint
   };
   uint32_t result = plan.second == SecondAdd ? c : 0;
   for (unsigned i = 0; i < count; ++i) {
-    int64_t t = combine(op, plan, element(plan.select[0][i], plan.signedA),
-                        element(plan.select[1][i], plan.signedB));
+    Wide t = combine(op, plan, element(plan.select[0][i], plan.signedA),
+                     element(plan.select[1][i], plan.signedB));
     if (plan.saturate)
       t = clampTo(t, size, plan.signedD);
     const bool chosen = plan.merge >> i & 1;

@@ -18,8 +18,8 @@ TEST(TrigReduction, AgreesWithTheHostForLargeAngles) {
   std::mt19937 random(11);
   for (int i = 0; i < 200000; ++i) {
     // From 2^20 to the largest finite number, both signs.
-    uint32_t code = 0x49800000u + random() % (0x7f800000u - 0x49800000u);
-    float angle = std::bit_cast<float>(code | (random() & 1) << 31);
+    uint32_t code = 0x49800000u + static_cast<uint32_t>(random()) % (0x7f800000u - 0x49800000u);
+    float angle = std::bit_cast<float>(code | static_cast<uint32_t>(random() & 1) << 31);
     ReducedAngle r = reduceAngle(angle);
     ASSERT_LE(std::abs(r.rest), 0.78539816339744831) << angle;
     ASSERT_TRUE(r.quarters == 0 || r.quarters == 1 || r.quarters == 2 || r.quarters == 3) << angle;
