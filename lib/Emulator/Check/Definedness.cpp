@@ -5,44 +5,22 @@
 #include "Emulator/Check/Definedness.h"
 #include "Emulator/Machine/Machine.h"
 
+#include <optional>
+
 namespace girih::emu {
 
 namespace {
 
-uint16_t allBytes(uint32_t width) {
-  return static_cast<uint16_t>(width >= 16 ? 0xffff : (1u << width) - 1);
-}
-
-/// Value and undefined bytes of an operand in a lane; constants are defined.
+/// Value and undefined bits of an operand in a lane; constants are defined.
 struct Operand {
-  uint64_t value = 0;
-  uint16_t undefined = 0;
+  ValueBits value = 0;
+  ValueBits undefined = 0;
 };
 
 class Rule {
 public:
   Rule(Context &c, const Instr &in) : c(c), in(in), defined(c.warp.defined) {}
 
-  uint32_t widthOf(Src s) const {
-    return s >= 0 ? c.cluster.kernel.slotBytes[slotOf(s)] : in.d[0] >= 0 ? widthOf(in.d[0]) : 8;
-  }
-  Operand operand(Src s, uint32_t lane, bool negated = false) const {
-    Operand o;
-    const uint32_t width = widthOf(s);
-    if (width == 1) {
-      o.value = (c.predSrc(s) >> lane & 1) ^ negated ? 0xff : 0;
-    } else {
-      const uint8_t *from = c.src<uint8_t>(s) + size_t(lane) * width;
-      std::memcpy(&o.value, from, std::min(width, 8u));
-    }
-    if (s >= 0)
-      o.undefined = defined.bytes(slotOf(s), lane) & allBytes(width);
-    return o;
-  }
-  void result(int32_t d, uint32_t lane, uint16_t undefined, uint32_t origin) {
-    uint16_t all = allBytes(widthOf(d));
-    defined.setBytes(slotOf(d), lane, undefined & all, all, origin);
-  }
   uint32_t originOf(uint32_t lanes) const {
     const std::vector<RegisterUse> &uses = c.cluster.kernel.uses;
     for (uint32_t i = 0; i < in.readCount; ++i)
@@ -53,88 +31,130 @@ public:
 
   void lane(uint32_t lane, uint32_t origin) {
     const int32_t *list = c.cluster.kernel.lists.data() + in.list;
+    if (in.define == Define::Unpack) {
+      const ValueBits u = operand(in.s[0], lane).undefined;
+      const uint32_t part = 8 * widthOf(in.s[0]) / std::max(1u, in.listCount);
+      for (uint32_t i = 0; i < in.listCount; ++i)
+        result(list[i], lane, u >> (part * i) & lowBits(part), origin);
+      return;
+    }
+    result(in.d[0], lane, undefinedBits(lane, list), origin);
+  }
+
+private:
+  uint32_t widthOf(Src s) const {
+    return s >= 0 ? c.cluster.kernel.slotBytes[slotOf(s)] : in.d[0] >= 0 ? widthOf(in.d[0]) : 8;
+  }
+  Operand operand(Src s, uint32_t lane, bool negated = false) const {
+    Operand o;
+    const uint32_t width = widthOf(s);
+    if (width == 1)
+      o.value = (c.predSrc(s) >> lane & 1) ^ uint32_t(negated);
+    else
+      std::memcpy(&o.value, c.src<uint8_t>(s) + size_t(lane) * width, width);
+    if (s >= 0)
+      o.undefined = defined.bits(slotOf(s), lane) & bitsOfWidth(width);
+    return o;
+  }
+  /// An operand of 32 bits that says where or how many; nothing if it is undefined.
+  std::optional<uint32_t> number(Src s, uint32_t lane) const {
+    if (s >= 0 && defined.bits(slotOf(s), lane))
+      return std::nullopt;
+    return c.src<uint32_t>(s)[lane];
+  }
+  void result(int32_t d, uint32_t lane, ValueBits undefined, uint32_t origin) {
+    defined.setBits(slotOf(d), lane, undefined, bitsOfWidth(widthOf(d)), origin);
+  }
+
+  ValueBits undefinedBits(uint32_t lane, const int32_t *list) const {
+    const ValueBits everything = ~ValueBits(0);
     switch (in.define) {
-    case Define::Bytes: {
-      uint16_t u = 0;
+    case Define::Bits: {
+      ValueBits u = 0;
       for (Src s : in.s)
         if (s != kNone)
           u |= operand(s, lane).undefined;
-      result(in.d[0], lane, u, origin);
-      break;
+      return u;
     }
     case Define::And:
     case Define::Or: {
-      // An operand's byte that alone fixes the result's makes the other one's irrelevant.
+      // An operand's bit that alone fixes the result's makes the other one's irrelevant.
       Operand a = operand(in.s[0], lane, in.sub & 1), b = operand(in.s[1], lane, in.sub & 2);
-      const uint64_t decides = in.define == Define::And ? 0 : 0xff;
-      uint16_t u = 0;
-      for (uint32_t i = 0; i < widthOf(in.d[0]); ++i) {
-        bool ua = a.undefined >> i & 1, ub = b.undefined >> i & 1;
-        bool fixed = i < 8 && ((!ua && (a.value >> 8 * i & 0xff) == decides) ||
-                               (!ub && (b.value >> 8 * i & 0xff) == decides));
-        if ((ua || ub) && !fixed)
-          u |= static_cast<uint16_t>(1u << i);
-      }
-      result(in.d[0], lane, u, origin);
-      break;
+      const ValueBits flip = in.define == Define::And ? everything : 0;
+      const ValueBits fixed = (~a.undefined & (a.value ^ flip)) | (~b.undefined & (b.value ^ flip));
+      return (a.undefined | b.undefined) & ~fixed;
     }
     case Define::Select: {
       Operand p = operand(in.s[2], lane, in.sub & 1);
-      uint16_t u = p.undefined ? uint16_t(0xffff) : operand(in.s[p.value ? 0 : 1], lane).undefined;
-      result(in.d[0], lane, u, origin);
-      break;
+      return p.undefined ? everything : operand(in.s[p.value ? 0 : 1], lane).undefined;
     }
     case Define::Pack: {
-      uint16_t u = 0;
-      const uint32_t part = widthOf(in.d[0]) / std::max(1u, in.listCount);
+      ValueBits u = 0;
+      const uint32_t part = 8 * widthOf(in.d[0]) / std::max(1u, in.listCount);
       for (uint32_t i = 0; i < in.listCount; ++i)
         if (list[i] >= 0)
-          u |= static_cast<uint16_t>((defined.bytes(slotOf(list[i]), lane) & allBytes(part))
-                                     << (part * i));
-      result(in.d[0], lane, u, origin);
-      break;
-    }
-    case Define::Unpack: {
-      const uint16_t u = operand(in.s[0], lane).undefined;
-      const uint32_t part = widthOf(in.s[0]) / std::max(1u, in.listCount);
-      for (uint32_t i = 0; i < in.listCount; ++i)
-        result(list[i], lane, static_cast<uint16_t>(u >> (part * i)) & allBytes(part), origin);
-      break;
+          u |= (defined.bits(slotOf(list[i]), lane) & lowBits(part)) << (part * i);
+      return u;
     }
     case Define::ShiftLeft:
     case Define::ShiftRight: {
-      Operand a = operand(in.s[0], lane);
-      Operand n = operand(in.s[1], lane);
-      uint16_t u = 0xffff;
-      if (!n.undefined) {
-        const uint32_t bits = static_cast<uint32_t>(std::min<uint64_t>(n.value & 0xffffffff, 128));
-        // Bits that straddle bytes make both undefined.
-        u = in.define == Define::ShiftLeft
-                ? static_cast<uint16_t>(a.undefined << bits / 8 |
-                                        (bits % 8 ? a.undefined << (bits / 8 + 1) : 0))
-                : static_cast<uint16_t>(a.undefined >> bits / 8 |
-                                        (bits % 8 ? a.undefined >> (bits / 8 + 1) : 0));
-        // An arithmetic shift copies the top byte's sign.
-        if (in.define == Define::ShiftRight && in.sign &&
-            (a.undefined >> (widthOf(in.s[0]) - 1) & 1))
-          u = 0xffff;
-      }
-      result(in.d[0], lane, u, origin);
-      break;
+      const ValueBits u = operand(in.s[0], lane).undefined;
+      const std::optional<uint32_t> amount = number(in.s[1], lane);
+      if (!amount)
+        return everything;
+      if (in.define == Define::ShiftLeft)
+        return *amount >= 128 ? 0 : u << *amount;
+      return field(u, widthOf(in.s[0]), *amount, 8 * widthOf(in.s[0]));
     }
-    case Define::Extend: {
-      const uint16_t u = operand(in.s[0], lane).undefined;
-      const uint32_t width = widthOf(in.s[0]);
-      // What is added repeats the top byte's sign, or is zero: undefined with it, to be on the safe
-      // side.
-      uint16_t wide =
-          width < 16 && (u >> (width - 1) & 1) ? static_cast<uint16_t>(~allBytes(width)) : 0;
-      result(in.d[0], lane, u | wide, origin);
-      break;
+    case Define::Extend:
+      return field(operand(in.s[0], lane).undefined, widthOf(in.s[0]), 0,
+                   8 * std::min(widthOf(in.s[0]), widthOf(in.d[0])));
+    case Define::Extract: {
+      const std::optional<uint32_t> at = number(in.s[1], lane), count = number(in.s[2], lane);
+      if (!at || !count)
+        return everything;
+      return field(operand(in.s[0], lane).undefined, widthOf(in.s[0]), *at & 0xff, *count & 0xff);
+    }
+    case Define::Insert: {
+      const std::optional<uint32_t> at = number(in.s[2], lane), count = number(in.s[3], lane);
+      if (!at || !count)
+        return everything;
+      const uint32_t place = *at & 0xff;
+      const ValueBits mask = place >= 128 ? 0 : lowBits(*count & 0xff) << place;
+      const ValueBits inserted = place >= 128 ? 0 : operand(in.s[0], lane).undefined << place;
+      return (operand(in.s[1], lane).undefined & ~mask) | (inserted & mask);
+    }
+    case Define::Permute: {
+      const std::optional<uint32_t> selector = number(in.s[2], lane);
+      if (!selector)
+        return everything;
+      const ValueBits both = operand(in.s[0], lane).undefined | operand(in.s[1], lane).undefined
+                                                                    << 32;
+      ValueBits u = 0;
+      for (uint32_t i = 0; i < 4; ++i) {
+        const uint32_t which = *selector >> (4 * i) & 15;
+        ValueBits byte = both >> (8 * (which & 7)) & 0xff;
+        // The fourth bit asks for copies of the byte's sign.
+        if (which & 8)
+          byte = byte & 0x80 ? 0xff : 0;
+        u |= byte << (8 * i);
+      }
+      return u;
     }
     default:
-      break;
+      return everything;
     }
+  }
+
+  /// `count` bits of a value from bit `at`. What lies above them, or above the value's `width`
+  /// bytes, is zero, or with a signed type copies the highest bit.
+  ValueBits field(ValueBits undefined, uint32_t width, uint32_t at, uint32_t count) const {
+    const uint32_t bits = 8 * width;
+    const ValueBits u = at >= bits ? 0 : (undefined >> at) & lowBits(count);
+    if (!in.sign || !count)
+      return u;
+    const uint32_t top = std::min(at + count - 1, bits - 1);
+    return undefined >> top & 1 ? u | ~lowBits(top >= at ? top - at : 0) : u;
   }
 
   Context &c;

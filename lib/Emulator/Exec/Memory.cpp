@@ -169,19 +169,25 @@ void note(Context &c, const Instr &in, Runs &runs, const Place &at, unsigned lan
     c.cluster.noteGlobal(c, lane, at.address, bytes, bytes, in.access);
 }
 
-/// Marks what a lane has loaded: `undefined` has a bit for each byte in memory.
-template <typename M, typename R>
-void passLoaded(Context &c, const Instr &in, const int32_t *list, unsigned lane,
-                uint64_t undefined) {
+/// Marks what a lane has loaded. `byteBits(i)`: the undefined bits of byte i in memory.
+template <typename M, typename R, typename F>
+void passLoaded(Context &c, const Instr &in, const int32_t *list, unsigned lane, F byteBits) {
   Definedness &defined = c.warp.defined;
-  constexpr uint16_t whole = static_cast<uint16_t>((1u << sizeof(R)) - 1);
   for (unsigned e = 0; e < in.count; ++e) {
-    uint64_t bytes = undefined >> (e * sizeof(M)) & DefinedBits::maskOf(0, sizeof(M));
-    // An extended value depends on its top byte.
-    if (sizeof(M) < sizeof(R) && std::is_signed_v<M> && bytes >> (sizeof(M) - 1) & 1)
-      bytes |= ~DefinedBits::maskOf(0, sizeof(M));
-    defined.setBytes(slotOf(list[e]), lane, static_cast<uint16_t>(bytes & whole), whole, c.pc);
+    ValueBits bits = 0;
+    for (unsigned i = 0; i < sizeof(M); ++i)
+      bits |= ValueBits(byteBits(e * sizeof(M) + i)) << (8 * i);
+    // An extended value depends on its top bit.
+    if (sizeof(M) < sizeof(R) && std::is_signed_v<M> && bits >> (8 * sizeof(M) - 1) & 1)
+      bits |= ~lowBits(8 * sizeof(M));
+    defined.setBits(slotOf(list[e]), lane, bits, bitsOfWidth(sizeof(R)), c.pc);
   }
+}
+/// The same where whole bytes are defined or not, a bit for each.
+template <typename M, typename R>
+void passLoadedBytes(Context &c, const Instr &in, const int32_t *list, unsigned lane,
+                     uint64_t undefined) {
+  passLoaded<M, R>(c, in, list, lane, [&](unsigned i) { return undefined >> i & 1 ? 0xffu : 0u; });
 }
 
 /// M: type in memory (signed if it is to be sign-extended); R: the register's unsigned type.
@@ -232,12 +238,15 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
       c.cluster.noteGlobal(c, 0, address[0], 32 * total, total, in.access);
     if (check && !c.cluster.globalDefined(address[0], 32 * total)) [[unlikely]]
       for (unsigned lane = 0; lane < 32; ++lane)
-        passLoaded<M, R>(c, in, list, lane, c.cluster.globalUndefined(address[lane], total));
+        passLoadedBytes<M, R>(c, in, list, lane, c.cluster.globalUndefined(address[lane], total));
     return next;
   }
   M values[8][32];
   uint64_t undefined[32] = {};
   uint64_t anyUndefined = 0;
+  // Where lanes with undefined bytes have read them; nullptr in global memory.
+  const DefinedBits *bits[32];
+  uint64_t offsets[32];
   Runs runs{c, in.access};
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
@@ -258,6 +267,8 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
       if (undefined[lane] && at.cta)
         c.cluster.readUndefinedShared(c, *at.cta, lane, static_cast<uint32_t>(at.address), total);
       anyUndefined |= undefined[lane];
+      bits[lane] = at.bits;
+      offsets[lane] = at.address;
     }
     for (unsigned e = 0; e < in.count; ++e)
       values[e][lane] = piece[e];
@@ -274,34 +285,30 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
   if (anyUndefined) [[unlikely]]
     for (uint32_t m = c.mask; m; m &= m - 1) {
       unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
-      passLoaded<M, R>(c, in, list, lane, undefined[lane]);
+      if (bits[lane])
+        passLoaded<M, R>(c, in, list, lane,
+                         [&](unsigned i) { return bits[lane]->undefinedBits(offsets[lane] + i); });
+      else
+        passLoadedBytes<M, R>(c, in, list, lane, undefined[lane]);
     }
   return next;
 }
 
-/// Undefined bytes of what a lane stores, one bit for each byte in memory.
+/// Undefined bits of what a lane stores in element `e`.
 template <typename M>
-uint64_t storedUndefined(Context &c, const Instr &in, const int32_t *list, unsigned lane) {
-  uint64_t result = 0;
-  for (unsigned e = 0; e < in.count; ++e)
-    if (list[e] >= 0)
-      result |= (c.warp.defined.bytes(slotOf(list[e]), lane) & DefinedBits::maskOf(0, sizeof(M)))
-                << (e * sizeof(M));
-  return result;
+ValueBits storedUndefined(Context &c, const int32_t *list, unsigned lane, unsigned e) {
+  return list[e] >= 0 ? c.warp.defined.bits(slotOf(list[e]), lane) & lowBits(8 * sizeof(M)) : 0;
 }
-/// An element of which no byte is defined must not reach global memory. (Padding inside an element
-/// may.)
+/// An element whose first byte is undefined must not reach global memory. Padding may, which lies
+/// behind something in the element that a compiler copies it with; so may bits of a byte.
 template <typename M>
-void checkStored(Context &c, const Instr &in, const int32_t *list, unsigned lane,
-                 uint64_t undefined) {
-  for (unsigned e = 0; e < in.count; ++e) {
-    const uint64_t whole = DefinedBits::maskOf(e * sizeof(M), sizeof(M));
-    if ((undefined & whole) == whole) {
+void checkStored(Context &c, const Instr &in, const int32_t *list, unsigned lane) {
+  for (unsigned e = 0; e < in.count; ++e)
+    if ((storedUndefined<M>(c, list, lane, e) & 0xff) == 0xff) {
       c.cluster.reportUndefined(c, "a value stored to global memory is", lane,
                                 c.warp.defined.origin(slotOf(list[e])));
       return;
     }
-  }
 }
 
 template <typename M, typename R> Step store(Context &c, const Instr &in) {
@@ -328,7 +335,7 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
     }
     for (uint32_t m = undefinedLanes; m; m &= m - 1) {
       unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
-      checkStored<M>(c, in, list, lane, storedUndefined<M>(c, in, list, lane));
+      checkStored<M>(c, in, list, lane);
     }
     if (in.access & kAccessStrong)
       for (unsigned lane = 0; lane < 32; ++lane)
@@ -341,7 +348,8 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
   }
   struct Undefined {
     DefinedBits *bits;
-    uint64_t address, bytes;
+    uint64_t address;
+    unsigned lane;
   };
   std::vector<Undefined> partly;
   Runs runs{c, in.access};
@@ -355,14 +363,14 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
       piece[e] = static_cast<M>(c.src<R>(list[e])[lane]);
     if (check) {
       note(c, in, runs, at, lane, total);
-      const uint64_t undefined =
-          undefinedLanes >> lane & 1 ? storedUndefined<M>(c, in, list, lane) : 0;
       if (at.bits)
         at.bits->set(at.address, total);
-      else if (undefined)
-        checkStored<M>(c, in, list, lane, undefined);
-      if (undefined && at.bits)
-        partly.push_back({at.bits, at.address, undefined});
+      if (undefinedLanes >> lane & 1) {
+        if (at.bits)
+          partly.push_back({at.bits, at.address, lane});
+        else
+          checkStored<M>(c, in, list, lane);
+      }
     }
     if (at.bytes)
       std::memcpy(at.bytes, piece, total);
@@ -372,8 +380,11 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
   if (check)
     runs.flush();
   for (const Undefined &u : partly)
-    for (uint64_t m = u.bytes; m; m &= m - 1)
-      u.bits->clear(u.address + static_cast<uint64_t>(__builtin_ctzll(m)), 1);
+    for (unsigned e = 0; e < in.count; ++e) {
+      ValueBits undefined = storedUndefined<M>(c, list, u.lane, e);
+      for (unsigned i = 0; i < sizeof(M); ++i, undefined >>= 8)
+        u.bits->setUndefinedBits(u.address + e * sizeof(M) + i, static_cast<uint8_t>(undefined));
+    }
   ++c.cluster.progress;
   return next;
 }

@@ -41,13 +41,21 @@ Define ruleOf(const ptx::Instruction &instruction, const Decoder &d) {
   std::string_view op = instruction.opcode;
   auto isVector = [&](size_t i) { return d.operand(i).kind == OperandKind::Vector; };
   if (op == "mov")
-    return isVector(0) ? Define::Unpack : isVector(1) ? Define::Pack : Define::Bytes;
+    return isVector(0) ? Define::Unpack : isVector(1) ? Define::Pack : Define::Bits;
   if (op == "and")
     return Define::And;
   if (op == "or")
     return Define::Or;
   if (op == "xor" || op == "not" || op == "cvta")
-    return Define::Bytes;
+    return Define::Bits;
+  if (op == "lop3" && !d.has("or") && !d.has("and"))
+    return Define::Bits;
+  if (op == "bfe")
+    return Define::Extract;
+  if (op == "bfi")
+    return Define::Insert;
+  if (op == "prmt" && d.ast->modifiers.size() == 1)
+    return Define::Permute;
   if (op == "selp")
     return Define::Select;
   if (op == "shl")
@@ -69,8 +77,10 @@ Define ruleOf(const ptx::Instruction &instruction, const Decoder &d) {
 void Decoder::describeRegisters(const ptx::Instruction &instruction) {
   std::string_view op = instruction.opcode;
   out.define = ruleOf(instruction, *this);
-  if (op == "shr")
+  if (op == "shr" || op == "bfe")
     out.sign = ptx::isSigned(type());
+  else if (out.define == Define::Extend)
+    out.sign = ptx::isSigned(type(1));
   std::vector<RegisterUse> reads, writes;
   auto add = [&](std::vector<RegisterUse> &to, uint32_t index, Role role) {
     if (index < registerOffset.size())

@@ -53,6 +53,27 @@ const Case cases[] = {
     {"undefined guard", "undefined",
      "mov.u32 %r6, 1; @%p5 mov.u32 %r6, 2; st.global.u32 [%rd1], %r6;"},
 
+    {"a bit that nobody has set", "the condition of a branch",
+     ".local .b8 l[1]; ld.local.u8 %r5, [l]; and.b32 %r6, %r5, 0xfe; or.b32 %r6, %r6, 1; "
+     "st.local.u8 [l], %r6; ld.local.u8 %r7, [l]; and.b32 %r8, %r7, 2; setp.eq.u32 %p1, %r8, 0; "
+     "@%p1 bra X; st.global.u32 [%rd1], %r0; X:"},
+    {"the other field", "undefined",
+     "bfi.b32 %r6, %r0, %r5, 8, 8; bfe.u32 %r7, %r6, 16, 8; st.global.u32 [%rd1], %r7;"},
+    {"a byte that was not chosen well", "undefined",
+     "prmt.b32 %r6, %r0, %r5, 0x4444; st.global.u32 [%rd1], %r6;"},
+    {"a sign that is undefined", "undefined",
+     "bfi.b32 %r6, %r0, %r5, 0, 8; shr.s32 %r7, %r6, 31; st.global.u32 [%rd1], %r7;"},
+
+    {"a bit-field that is filled bit by bit", "",
+     ".local .b8 l[1]; ld.local.u8 %r5, [l]; and.b32 %r6, %r5, 0xfe; or.b32 %r6, %r6, 1; "
+     "st.local.u8 [l], %r6; ld.local.u8 %r7, [l]; and.b32 %r8, %r7, 1; setp.eq.u32 %p1, %r8, 0; "
+     "@%p1 bra X; st.global.u32 [%rd1], %r0; X:"},
+    {"the field that was inserted", "",
+     "bfi.b32 %r6, %r0, %r5, 8, 8; bfe.u32 %r7, %r6, 8, 8; st.global.u32 [%rd1], %r7;"},
+    {"bytes of the defined one", "", "prmt.b32 %r6, %r5, %r0, 0x7654; st.global.u32 [%rd1], %r6;"},
+    {"shifted out", "",
+     "shl.b32 %r6, %r0, 16; or.b32 %r6, %r6, %r0; shr.u32 %r7, %r5, 32; add.u32 "
+     "%r6, %r6, %r7; st.global.u32 [%rd1], %r6;"},
     {"written in the lanes that use it", "",
      "setp.lt.u32 %p1, %r0, 16; @%p1 mov.u32 %r5, 1; @%p1 st.global.u32 [%rd1], %r5;"},
     {"the other half of a pair", "",
