@@ -20,7 +20,7 @@ _DEFAULTS = {
     "threads": "0",
     "checks": "1",
     "adversary": "none",
-    "numerics": "exact",
+    "numerics": "hopper",
     "contract": "0",
 }
 _current: dict[str, str] = {}
