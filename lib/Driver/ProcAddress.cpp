@@ -73,6 +73,7 @@ const Entry kEntries[] = {
     PLAIN(cuEventSynchronize),
     VERSIONED(cuEventElapsedTime, _v2),
     VERSIONED(cuEventDestroy, _v2),
+    PLAIN(cuTensorMapEncodeIm2col),
     PLAIN(cuTensorMapEncodeTiled),
     PLAIN(girihEmulatorReports),
     PLAIN(girihEmulatorReportsJson),

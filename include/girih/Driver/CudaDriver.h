@@ -330,6 +330,14 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, uint
                                 const uint32_t *box, const uint32_t *elementStrides,
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+/// The corners have rank - 2 entries and are ordered outermost dimension first.
+CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, uint32_t rank,
+                                 void *address, const uint64_t *dims, const uint64_t *strides,
+                                 const int *lowerCorner, const int *upperCorner,
+                                 uint32_t channelsPerPixel, uint32_t pixelsPerColumn,
+                                 const uint32_t *elementStrides, CUtensorMapInterleave interleave,
+                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                 CUtensorMapFloatOOBfill fill);
 
 //===--------------------------------------------------------------------------------------------===//
 // What only the emulated device's library exports. A caller looks these up and does without them.

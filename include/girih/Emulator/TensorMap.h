@@ -4,8 +4,14 @@
 // a mark and a checksum, so that bytes that are not a tensor map, or were changed by plain stores,
 // are recognised.
 //
-// Source of the rules: CUDA driver API 13.0, "Tensor Map Object Management",
-// cuTensorMapEncodeTiled; PTX ISA 9.0, 5.5 "Tensors".
+// Sources of the rules: CUDA driver API 13.0, "Tensor Map Object Management",
+// cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; PTX ISA 9.0, 5.5 "Tensors", 9.7.9.28
+// "tensormap.replace".
+//
+// Interleaved layouts are documented by their names alone (NC/8HWC8, and C8 occupies 16 bytes). The
+// reading here: dimension 0 is the slice of channels, exactly 16 or 32 bytes, and the slices are a
+// dimension like any other, with a stride of its own. Then a copy moves what it would move without
+// interleave. Arguments that this reading has no place for are refused.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef GIRIH_EMULATOR_TENSORMAP_H
@@ -42,8 +48,7 @@ enum class TensorDataType : uint8_t {
   TF32Ftz = 12,
 };
 
-/// Values are those of CUtensorMapInterleave. Only None can be encoded; the others are refused with
-/// a message.
+/// Values are those of CUtensorMapInterleave.
 enum class TensorInterleave : uint8_t { None = 0, B16 = 1, B32 = 2 };
 
 /// What a load writes for elements outside the tensor (CUtensorMapFloatOOBfill).
@@ -54,9 +59,15 @@ uint32_t elementBytes(TensorDataType type);
 /// "u8", "bf16", ...; for messages.
 const char *dataTypeName(TensorDataType type);
 
-/// A decoded tiled map. Index 0 is the innermost, contiguous dimension; entries from `rank` up are
-/// 1 (strides 0).
+/// How a copy walks the tensor: a box of it (5.5.3), or pixels of images in the order of a
+/// convolution (5.5.4).
+enum class TensorMapKind : uint8_t { Tiled = 0, Im2col = 1 };
+
+/// A decoded map. Index 0 is the innermost, contiguous dimension; entries from `rank` up are 1
+/// (strides 0). Of an im2col map dimension 0 holds channels, the last one images, and the ones
+/// between, innermost first, W, H and D.
 struct TensorMap {
+  TensorMapKind kind = TensorMapKind::Tiled;
   TensorDataType type = TensorDataType::U8;
   uint32_t rank = 0;
   uint64_t globalAddress = 0;
@@ -64,6 +75,12 @@ struct TensorMap {
   std::array<uint64_t, kMaxTensorRank> strides{}; // bytes; strides[0] is the element's size
   std::array<uint32_t, kMaxTensorRank> boxDims{}; // elements walked, before the traversal stride
   std::array<uint32_t, kMaxTensorRank> elementStrides{}; // traversal stride; [0] is always 1
+  /// Of an im2col map: corners of the box in which a filter's base may lie, by dimension from 1 on,
+  /// counted from the tensor's first element and from its last; and pixels that a copy moves.
+  /// boxDims[0] is the channels of each.
+  std::array<int32_t, 3> lowerCorner{}, upperCorner{};
+  uint32_t pixels = 0;
+  TensorInterleave interleave = TensorInterleave::None;
   Swizzle swizzle = Swizzle::None;
   TensorFill fill = TensorFill::Zero;
   uint8_t l2Promotion = 0; // CUtensorMapL2promotion, no effect here
@@ -95,6 +112,47 @@ struct TiledMapArguments {
 /// Checks every rule and writes 128 bytes. Returns an empty string, or one sentence that names the
 /// argument, its value and what was expected; then `bytes` is untouched.
 std::string encodeTiled(const TiledMapArguments &arguments, uint8_t *bytes);
+
+/// The arguments of cuTensorMapEncodeIm2col, raw.
+struct Im2colMapArguments {
+  int dataType = 0;
+  uint32_t rank = 0;
+  uint64_t globalAddress = 0;
+  const uint64_t *globalDim = nullptr;     // rank entries, elements
+  const uint64_t *globalStrides = nullptr; // rank - 1 entries, bytes
+  const int *lowerCorner = nullptr;        // rank - 2 entries: (D, H, W), (H, W) or (W)
+  const int *upperCorner = nullptr;
+  uint32_t channelsPerPixel = 0;
+  uint32_t pixelsPerColumn = 0;
+  const uint32_t *elementStrides = nullptr; // rank entries
+  int interleave = 0;
+  int swizzle = 0;
+  int l2Promotion = 0;
+  int oobFill = 0;
+};
+
+/// As encodeTiled.
+std::string encodeIm2col(const Im2colMapArguments &arguments, uint8_t *bytes);
+
+/// What tensormap.replace can change.
+enum class TensorMapField : uint8_t {
+  GlobalAddress,
+  Rank,          ///< one less than the rank
+  BoxDim,        ///< with an ordinal
+  GlobalDim,     ///< with an ordinal
+  GlobalStride,  ///< with an ordinal; of dimension ordinal + 1
+  ElementStride, ///< with an ordinal
+  ElementType,   ///< numbered as in the ISA's table, which is not CUtensorMapDataType
+  Interleave,
+  SwizzleMode,
+  FillMode,
+};
+
+/// Changes one field of 128 bytes. Values are not checked until a copy uses the map, because
+/// several changes may belong together; only what cannot be written at all, and bytes that are no
+/// tiled map, are refused with a sentence.
+std::string replaceTensorMapField(uint8_t *bytes, TensorMapField field, uint32_t ordinal,
+                                  uint64_t value);
 
 /// Reads 128 bytes. Returns an empty string, or why they are not a tensor map that a copy may use.
 std::string decodeTensorMap(const uint8_t *bytes, TensorMap &map);

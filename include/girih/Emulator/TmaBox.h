@@ -1,4 +1,4 @@
-// The bytes that one tiled TMA copy touches: a box of a tensor at signed coordinates, as rows and
+// The bytes that one TMA copy touches: a box of a tensor at signed coordinates, as rows and
 // as runs of bytes that are contiguous on both sides. The caller moves the bytes, in any order and
 // in any number of pieces; this file says only where they are.
 //
@@ -9,6 +9,10 @@
 // number (Table "Swizzle Pattern Pointer Offset", where the row of a 128-byte line is counted from
 // the absolute address) needs it; that the rows are spaced by the span is inferred. Sources: PTX
 // ISA 9.0, 5.5.3 "Tiled mode" and 5.5.7 "Swizzling Modes"; CUDA driver API, cuTensorMapEncodeTiled.
+//
+// A copy in im2col mode (PTX ISA 9.0, 5.5.4) has the same shape: a row is the channels of a pixel.
+// Pixels follow each other along W, then H, D and N, each inside the box between the map's corners,
+// which the instruction's offsets shift.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef GIRIH_EMULATOR_TMABOX_H
@@ -42,7 +46,9 @@ struct TmaRun {
 /// `sharedAddress` (128-byte aligned, which `checkTmaBox` verifies).
 class TmaBox {
 public:
-  TmaBox(const TensorMap &map, const int32_t *coordinates, uint32_t sharedAddress);
+  /// `offsets`: of an im2col load, one for each dimension but the first and the last; null: zero.
+  TmaBox(const TensorMap &map, const int32_t *coordinates, uint32_t sharedAddress,
+         const uint16_t *offsets = nullptr);
 
   /// Lines along dimension 0.
   uint32_t rowCount() const { return rows; }
@@ -60,6 +66,10 @@ public:
   /// wider.
   uint32_t rowPitch() const { return pitch; }
   Swizzle swizzle() const { return mode; }
+
+  /// Of an im2col copy: empty, or which coordinate lies outside the box of the corners, or which
+  /// offset is too large.
+  std::string checkPixels() const;
 
   /// Calls `visit(const TmaRun &)` for every run of a row, in order of dimension 0. A store skips
   /// runs that are not in bounds; a load fills them (fillOutOfBounds).
@@ -93,9 +103,16 @@ public:
   void fillOutOfBounds(uint8_t *destination, uint32_t count) const;
 
 private:
+  TmaRow pixelRow(uint32_t index) const;
+  /// Fills in what of the row's dimension 0 lies inside the tensor; `address` is that of element 0.
+  void innerRow(TmaRow &row, int64_t address) const;
+  void layPixels(const uint16_t *given);
+
   TensorMap map;
   std::array<int64_t, kMaxTensorRank> origin{};
   std::array<uint32_t, kMaxTensorRank> counts{};
+  /// Im2col: bounds of the box by dimension, before the offsets are added.
+  std::array<int64_t, kMaxTensorRank> lower{}, upper{}, offset{};
   Swizzle mode;
   uint32_t shared, rows, width, pitch;
 };

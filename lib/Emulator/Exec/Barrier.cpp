@@ -15,6 +15,18 @@ Step namedBarrier(Context &c, const Instr &in) {
   unsigned lane = static_cast<unsigned>(__builtin_ctz(c.mask));
   uint32_t id = c.src<uint32_t>(in.s[0])[lane];
   uint32_t threads = in.s[1] == kNone ? 0 : c.src<uint32_t>(in.s[1])[lane];
+  for (uint32_t m = c.mask & (c.mask - 1); m; m &= m - 1) {
+    unsigned other = static_cast<unsigned>(__builtin_ctz(m));
+    if (c.src<uint32_t>(in.s[0])[other] == id &&
+        (in.s[1] == kNone || c.src<uint32_t>(in.s[1])[other] == threads))
+      continue;
+    c.cluster.fault("barrier-invalid",
+                    "lanes " + std::to_string(lane) + " and " + std::to_string(other) +
+                        " of a warp name different barriers or counts",
+                    {c.cluster.here(c, "arrives", static_cast<int>(other))},
+                    "all threads of a warp use one barrier with one count (9.7.13.1)");
+    return Step::Block;
+  }
   if (!(in.sub & 4))
     return c.cluster.namedBarrier(c, id, threads, in.sub & 1, in.sub & 2);
   uint32_t votes = c.predSrc(in.s[2]);

@@ -80,20 +80,48 @@ bool CopyToShared::moveBytes(Cluster &cluster, Cta &target, uint32_t first, uint
                              const Accessor &who) {
   uint32_t begin = first * 128, end = std::min(bytes, last * 128);
   uint8_t *to = target.shared.data() + destination + begin;
+  const uint32_t count = end - begin;
   if (sourceCta) {
     uint32_t from = static_cast<uint32_t>(source) + begin;
     if (cluster.checking())
-      cluster.asyncRead(*sourceCta, from, end - begin, who);
-    std::memmove(to, sourceCta->shared.data() + from, end - begin);
+      cluster.asyncRead(*sourceCta, from, count, who);
+    const uint8_t *data = sourceCta->shared.data() + from;
+    if (reduce) {
+      // The two may overlap by mistake.
+      std::vector<uint8_t> operand(data, data + count);
+      Accessor atomic = who;
+      atomic.kind = AccessKind::TmaReduce;
+      atomic.flags = kAccessStrong | kAccessAtomic | accessScope(Scope::Gpu);
+      if (cluster.checking()) {
+        cluster.asyncRead(target, destination + begin, count, atomic);
+        atomic.flags |= kAccessWrite;
+        cluster.asyncWrite(target, destination + begin, count, atomic);
+      }
+      reduce(to, operand.data(), count / element);
+      return true;
+    }
+    std::memmove(to, data, count);
   } else {
-    if (!checkRow(cluster, *this, source + begin, end - begin, false))
+    // Bytes that may not exist are left alone: what a copy makes of them is indeterminate.
+    const uint32_t skip = begin == 0 ? ignoreLeft : 0, drop = end == bytes ? ignoreRight : 0;
+    const uint32_t some = count > skip + drop ? count - skip - drop : 0;
+    if (!checkRow(cluster, *this, source + begin + skip, some, false))
       return false;
     if (&target == targets[0])
-      cluster.noteGlobalAsync(who, globalSnapshot(), source + begin, end - begin, false);
-    cluster.readGlobal(source + begin, to, end - begin);
+      cluster.noteGlobalAsync(who, globalSnapshot(), source + begin + skip, some, false);
+    if (some)
+      cluster.readGlobal(source + begin + skip, to + skip, some);
+    if (cluster.checking()) {
+      cluster.asyncWrite(target, destination + begin, count, who);
+      if (skip)
+        target.sharedDefined.clear(destination + begin, skip);
+      if (drop)
+        target.sharedDefined.clear(destination + end - drop, drop);
+    }
+    return true;
   }
   if (cluster.checking())
-    cluster.asyncWrite(target, destination + begin, end - begin, who);
+    cluster.asyncWrite(target, destination + begin, count, who);
   return true;
 }
 
@@ -152,13 +180,28 @@ void CopyToGlobal::readSource(Cluster &cluster) {
   }
 }
 
+void CopyToGlobal::write(Cluster &cluster, const Accessor &who, uint64_t address,
+                         const uint8_t *data, uint32_t size) {
+  cluster.noteGlobalAsync(who, globalSnapshot(), address, size, true);
+  if (!reduce) {
+    cluster.writeGlobal(address, data, size);
+    return;
+  }
+  std::vector<uint8_t> memory(size);
+  cluster.readGlobal(address, memory.data(), size);
+  reduce(memory.data(), data, size / element);
+  cluster.writeGlobal(address, memory.data(), size);
+}
+
 void CopyToGlobal::writeDestination(Cluster &cluster) {
-  const Accessor who = accessor(warp->bulkWrites, sequence, AccessKind::TmaStore);
+  Accessor who =
+      accessor(warp->bulkWrites, sequence, reduce ? AccessKind::TmaReduce : AccessKind::TmaStore);
+  // 9.7.9.25.4.2: each element is reduced with .relaxed.gpu.
+  if (reduce)
+    who.flags = kAccessWrite | kAccessStrong | kAccessAtomic | accessScope(Scope::Gpu);
   if (!box) {
-    if (checkRow(cluster, *this, destination, bytes, true)) {
-      cluster.noteGlobalAsync(who, globalSnapshot(), destination, bytes, true);
-      cluster.writeGlobal(destination, staging.data(), bytes);
-    }
+    if (checkRow(cluster, *this, destination, bytes, true))
+      write(cluster, who, destination, staging.data(), bytes);
     return;
   }
   uint32_t width = static_cast<uint32_t>(box->bytes() / box->rowCount());
@@ -168,8 +211,7 @@ void CopyToGlobal::writeDestination(Cluster &cluster) {
       continue;
     if (!checkRow(cluster, *this, row.global, row.bytes, true))
       return;
-    cluster.noteGlobalAsync(who, globalSnapshot(), row.global, row.bytes, true);
-    cluster.writeGlobal(row.global, staging.data() + uint64_t(r) * width, row.bytes);
+    write(cluster, who, row.global, staging.data() + uint64_t(r) * width, row.bytes);
   }
 }
 
@@ -181,11 +223,16 @@ bool CopyToGlobal::advance(Cluster &cluster) {
     cluster.wakeBulk(*warp);
     return false;
   }
+  if (!reduce)
+    commit(cluster);
+  return true;
+}
+
+void CopyToGlobal::commit(Cluster &cluster) {
   writeDestination(cluster);
   cluster.stats.tmaBytes += box ? box->bytes() : bytes;
   --group->writesLeft;
   cluster.wakeBulk(*warp);
-  return true;
 }
 
 } // namespace girih::emu

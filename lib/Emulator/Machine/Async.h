@@ -8,6 +8,7 @@
 
 #include "Emulator/Machine/Machine.h"
 #include "girih/Emulator/MatrixDescriptor.h"
+#include "girih/Emulator/Reduction.h"
 #include "girih/Emulator/TmaBox.h"
 #include "girih/Emulator/Wgmma.h"
 
@@ -18,6 +19,9 @@ struct AsyncOp {
   virtual ~AsyncOp() = default;
   /// Does the next part. True when nothing is left.
   virtual bool advance(Cluster &cluster) = 0;
+  /// After the last part: does it end at the commit, in the order of the clusters?
+  virtual bool endsAtCommit() const { return false; }
+  virtual void commit(Cluster &) {}
   /// Would it still deliver bytes to this barrier?
   virtual bool signals(const Cta &, uint32_t) const { return false; }
   /// Would it still write shared memory of this CTA that others may come to use?
@@ -76,6 +80,11 @@ struct CopyToShared : AsyncOp {
   uint64_t source = 0;
   uint32_t destination = 0, bytes = 0;
   Cta *sourceCta = nullptr;
+  /// Bytes at either end that may not exist.
+  uint32_t ignoreLeft = 0, ignoreRight = 0;
+  /// A reduction of elements of this many bytes, instead of a copy.
+  ReduceFn reduce = nullptr;
+  uint32_t element = 0;
   uint32_t next = 0, pieces = 1;
 
   bool advance(Cluster &cluster) override;
@@ -101,12 +110,19 @@ struct CopyToGlobal : AsyncOp {
   uint32_t sequence = 0;
   bool hasRead = false;
   std::vector<uint8_t> staging;
+  /// A reduction: other clusters reduce into the same memory, so it takes effect at the commit.
+  ReduceFn reduce = nullptr;
+  uint32_t element = 0;
 
   bool advance(Cluster &cluster) override;
+  bool endsAtCommit() const override { return reduce != nullptr; }
+  void commit(Cluster &cluster) override;
 
 private:
   void readSource(Cluster &cluster);
   void writeDestination(Cluster &cluster);
+  void write(Cluster &cluster, const Accessor &who, uint64_t address, const uint8_t *data,
+             uint32_t size);
 };
 
 /// What is fixed about a wgmma instruction.

@@ -243,6 +243,9 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
     sites.push_back(withBytes(site(accessName(other.kind(), otherWrote), other.pc,
                                    static_cast<uint32_t>(other.rank), static_cast<int>(other.warp),
                                    conflict.otherLane)));
+  const bool issuedHere = !uninitialised && other.kind() == AccessKind::Generic &&
+                          static_cast<int>(other.warp) == who.warp && other.rank == who.rank &&
+                          other.cluster == who.cluster;
   const char *kind = "shared-race";
   std::string message, hint;
   const bool sameWarp = who.agent == other.agent && who.kind == AccessKind::Generic;
@@ -285,6 +288,13 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
       kind = "async-race";
       message = where + " is read without having waited for the asynchronous copy that writes it";
       hint = "wait for the copy's mbarrier phase (mbarrier.try_wait) before the read";
+    } else if (who.kind != AccessKind::Generic && issuedHere) {
+      // What the issuing warp has written before the issue is ordered with the operation.
+      kind = "async-overwrite";
+      message = where + " is overwritten while an asynchronous operation that the same warp has "
+                        "issued before may still read it";
+      hint = "wait until the operation has read its source (cp.async.bulk.wait_group.read, "
+             "wgmma.wait_group) before the buffer is written";
     } else {
       message = where + " is read while nothing orders the read after the write" + missing;
       hint = barrierHint;
@@ -301,9 +311,7 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
       message = where + " is overwritten while an asynchronous store may still read it";
       hint = "wait for the store's source (cp.async.bulk.wait_group.read) and a barrier before the "
              "buffer is written";
-    } else if ((who.kind == AccessKind::CpAsync || who.kind == AccessKind::TmaLoad) &&
-               static_cast<int>(other.warp) == who.warp && other.rank == who.rank &&
-               other.cluster == who.cluster) {
+    } else if ((who.kind == AccessKind::CpAsync || who.kind == AccessKind::TmaLoad) && issuedHere) {
       // What the issuing warp has read before the issue is ordered with the copy.
       kind = "async-race";
       message = where + " is read before the asynchronous copy that fills it, which the same warp "

@@ -384,7 +384,7 @@ void Cluster::runSteps(uint64_t budget) {
       // or give up.
       if (pending) {
         advanceAsync();
-      } else if (!ordered.empty()) {
+      } else if (waitsForCommit()) {
         return;
       } else {
         if (idleProgress != progress) {
@@ -407,7 +407,7 @@ void Cluster::runSteps(uint64_t budget) {
       advanceAsync();
       continue;
     }
-    if (!ordered.empty())
+    if (waitsForCommit())
       return;
     if (!unstick()) {
       reportDeadlock();
@@ -811,8 +811,11 @@ bool Cluster::advanceAsync() {
   hash(uint64_t(0xa5) << 56 ^ pick);
   if (pick < async.size()) {
     // The operation may add others while it runs; it stays alive here.
-    if (async[pick]->advance(*this))
+    if (async[pick]->advance(*this)) {
+      if (async[pick]->endsAtCommit())
+        atCommit.push_back(std::move(async[pick]));
       async.erase(async.begin() + pick);
+    }
     return true;
   }
   pick -= static_cast<uint32_t>(async.size());
@@ -854,9 +857,16 @@ void Cluster::commit() {
   if (seenHeapChanges != launch.memory->heapChanges)
     forgetAllocations();
   memoryChanged |= overlay.commit(*launch.memory);
-  if (ordered.empty())
+  if (!waitsForCommit())
     return;
   committing = true;
+  std::vector<std::unique_ptr<AsyncOp>> ending;
+  ending.swap(atCommit);
+  for (const auto &op : ending)
+    if (!stopped) {
+      op->commit(*this);
+      ++progress;
+    }
   std::vector<OrderedOp> work;
   work.swap(ordered);
   for (const OrderedOp &op : work) {

@@ -400,7 +400,9 @@ public:
   /// Applies this quantum's writes and runs the operations that waited for it. Called in cluster
   /// order.
   void commit();
-  bool finished() const { return stopped || (begun && liveCtas == 0 && !asyncPending()); }
+  bool finished() const {
+    return stopped || (begun && liveCtas == 0 && !asyncPending() && atCommit.empty());
+  }
   /// Where in the grid a CTA of this cluster is; also once it has finished.
   Dim3 ctaId(uint64_t cluster, uint32_t rank) const;
 
@@ -624,6 +626,8 @@ private:
   void checkExit(Cta &cta);
   void syncLanes(Warp &warp, uint32_t clock);
   bool asyncPending() const;
+  /// Is there something that only the commit can do?
+  bool waitsForCommit() const { return !ordered.empty() || !atCommit.empty(); }
   Warp *pickWarp(bool &polling);
   Fragment *findFragment(Warp &warp, uint32_t id);
   void removeFragment(Warp &warp, uint32_t index);
@@ -680,6 +684,7 @@ private:
   uint32_t nextFragment = 1;
   uint64_t clockReads = 0;
   std::vector<std::unique_ptr<AsyncOp>> async;
+  std::vector<std::unique_ptr<AsyncOp>> atCommit; ///< asynchronous operations that end there
   struct OrderedOp {
     uint32_t rank, warp, fragment;
   };

@@ -60,6 +60,7 @@ std::span<const Form> barrierForms();
 std::span<const Form> asyncForms();
 std::span<const Form> cpAsyncForms();
 std::span<const Form> remoteStoreForms();
+std::span<const Form> tensorMapForms();
 std::span<const Form> wgmmaForms();
 std::span<const Form> matrixForms();
 std::span<const Form> mmaForms();

@@ -62,9 +62,10 @@ const std::unordered_map<std::string_view, std::vector<const Form *>> &formsByOp
   static const auto table = [] {
     std::unordered_map<std::string_view, std::vector<const Form *>> result;
     std::vector<std::span<const Form>> families = {
-        roundedForms(),     videoForms(), atomicForms(),  fenceForms(), callForms(),
-        controlForms(),     warpForms(),  barrierForms(), asyncForms(), cpAsyncForms(),
-        remoteStoreForms(), wgmmaForms(), matrixForms(),  mmaForms(),   wmmaForms()};
+        roundedForms(), videoForms(),   atomicForms(),      fenceForms(),
+        callForms(),    controlForms(), warpForms(),        barrierForms(),
+        asyncForms(),   cpAsyncForms(), remoteStoreForms(), tensorMapForms(),
+        wgmmaForms(),   matrixForms(),  mmaForms(),         wmmaForms()};
     const Isa isa = activeIsa();
 #define GIRIH_ADD(name)                                                                            \
   families.push_back(isa == Isa::Avx512 ? avx512::name()                                           \

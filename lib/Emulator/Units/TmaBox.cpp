@@ -7,7 +7,8 @@
 
 namespace girih::emu {
 
-TmaBox::TmaBox(const TensorMap &tensorMap, const int32_t *coordinates, uint32_t sharedAddress)
+TmaBox::TmaBox(const TensorMap &tensorMap, const int32_t *coordinates, uint32_t sharedAddress,
+               const uint16_t *offsets)
     : map(tensorMap), mode(tensorMap.swizzle), shared(sharedAddress), rows(1),
       width(tensorMap.boxDims[0] * tensorMap.elementBytes()) {
   pitch = mode == Swizzle::None ? width : std::max(width, swizzleSpan(mode));
@@ -19,9 +20,13 @@ TmaBox::TmaBox(const TensorMap &tensorMap, const int32_t *coordinates, uint32_t 
       rows *= counts[d];
     }
   }
+  if (map.kind == TensorMapKind::Im2col)
+    layPixels(offsets);
 }
 
 TmaRow TmaBox::row(uint32_t index) const {
+  if (map.kind == TensorMapKind::Im2col)
+    return pixelRow(index);
   TmaRow row;
   row.width = width;
   row.shared = shared + index * pitch;
@@ -40,15 +45,19 @@ TmaRow TmaBox::row(uint32_t index) const {
     address += position * static_cast<int64_t>(map.strides[d]);
   }
 
+  innerRow(row, address);
+  return row;
+}
+
+void TmaBox::innerRow(TmaRow &row, int64_t address) const {
   int64_t first = std::max<int64_t>(0, -origin[0]);
   int64_t last = std::min<int64_t>(map.boxDims[0], static_cast<int64_t>(map.dims[0]) - origin[0]);
   if (first >= last)
-    return row;
+    return;
   int64_t size = map.elementBytes();
   row.skip = static_cast<uint32_t>(first * size);
   row.bytes = static_cast<uint32_t>((last - first) * size);
   row.global = static_cast<uint64_t>(address + (origin[0] + first) * size);
-  return row;
 }
 
 void TmaBox::loadRow(const TmaRow &row, const uint8_t *source, uint8_t *sharedBytes0) const {

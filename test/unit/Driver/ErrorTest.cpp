@@ -160,6 +160,23 @@ TEST_F(ErrorTest, TensorMaps) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(ErrorTest, Im2colMaps) {
+  CUtensorMap map;
+  uint64_t dims[] = {64, 9, 14, 8}, strides[] = {128, 1152, 16128};
+  int lower[] = {-1, -1}, upper[] = {-1, -1};
+  uint32_t steps[] = {1, 1, 1, 1};
+  auto encode = [&](CUtensorMap *where) {
+    return CALL(cuTensorMapEncodeIm2col)(
+        where, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4, nullptr, dims, strides, lower, upper, 32, 64,
+        steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_64B,
+        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  };
+  EXPECT_OK(encode(&map));
+  lower[1] = -129;
+  EXPECT_EQ(encode(&map), CUDA_ERROR_INVALID_VALUE) << "a corner of more than 8 bits";
+  EXPECT_EQ(encode(nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(ErrorTest, Options) {
   EXPECT_OK(CALL(girihEmulatorSetOption)("seed", "18446744073709551615"));
   EXPECT_EQ(CALL(girihEmulatorSetOption)("seed", "-1"), CUDA_ERROR_INVALID_VALUE);

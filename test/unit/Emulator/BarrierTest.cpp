@@ -260,6 +260,15 @@ TEST(NamedBarrier, PartsOfAWarpArriveOneAfterTheOther) {
   }
 }
 
+TEST(NamedBarrier, LanesOfAWarpNameOneBarrier) {
+  Ran wrong = run("and.b32 %r1, %r0, 1; bar.sync %r1, 32;");
+  EXPECT_TRUE(wrong.has("barrier-invalid")) << wrong.text();
+  Ran right = run("and.b32 %r1, %r0, 0; bar.sync %r1, 32;");
+  EXPECT_TRUE(right.result.clean()) << right.text();
+  EXPECT_TRUE(run("bar.sync 16;").has("barrier-invalid"));
+  EXPECT_TRUE(run("mov.u32 %r1, 33; bar.sync 1, %r1;").has("barrier-invalid"));
+}
+
 TEST(NamedBarrier, ExitedLanesAreNotWaitedFor) {
   Ran ran =
       run("setp.gt.u32 %p1, %r0, 19; @%p1 exit; barrier.sync 0; mov.u32 %r9, 1; st.global.u32 "
