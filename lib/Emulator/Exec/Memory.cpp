@@ -28,9 +28,10 @@ struct Runs {
   Cta *cta = nullptr; ///< null for global memory
   uint64_t begin = 0, end = 0;
   uint32_t lane = 0, next = 0, laneBytes = 0;
+  bool unchanged = false; ///< stores of what was there
   /// Lanes that follow each other in memory make one run, and those that name the same bytes.
-  void add(Cta *target, uint64_t address, uint32_t bytes, uint32_t byLane) {
-    if (target == cta && laneBytes == bytes) {
+  void add(Cta *target, uint64_t address, uint32_t bytes, uint32_t byLane, bool same) {
+    if (target == cta && laneBytes == bytes && same == unchanged) {
       if (address == end && byLane == next) {
         end += bytes;
         ++next;
@@ -49,6 +50,7 @@ struct Runs {
     lane = byLane;
     next = byLane + 1;
     laneBytes = bytes;
+    unchanged = same;
   }
   void flush() {
     const uint32_t bytes = static_cast<uint32_t>(end - begin);
@@ -58,7 +60,7 @@ struct Runs {
     if (!cta)
       c.cluster.noteGlobal(c, lane, begin, bytes, laneBytes, access);
     else if (access & kAccessWrite)
-      c.cluster.sharedWrite(c, *cta, lane, at, bytes, laneBytes);
+      c.cluster.sharedWrite(c, *cta, lane, at, bytes, laneBytes, unchanged);
     else
       c.cluster.sharedRead(c, *cta, lane, at, bytes, laneBytes);
     laneBytes = 0;
@@ -158,13 +160,14 @@ struct Place {
   }
 }
 
-/// Tells the checks of one lane's access.
-void note(Context &c, const Instr &in, Runs &runs, const Place &at, unsigned lane, uint32_t bytes) {
+/// Tells the checks of one lane's access; `unchanged`: a store of what is there.
+void note(Context &c, const Instr &in, Runs &runs, const Place &at, unsigned lane, uint32_t bytes,
+          bool unchanged = false) {
   if (at.space != AddressSpace::Shared && at.space != AddressSpace::Global &&
       at.space != AddressSpace::Generic)
     return;
   if (!(in.access & kAccessStrong))
-    runs.add(at.cta, at.address, bytes, lane);
+    runs.add(at.cta, at.address, bytes, lane, unchanged);
   else if (at.cta)
     c.cluster.sharedStrong(c, *at.cta, lane, static_cast<uint32_t>(at.address), bytes, in.access);
   else
@@ -355,6 +358,9 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
   };
   std::vector<Undefined> partly;
   Runs runs{c, in.access};
+  // Of the lane before: lanes that store to one place find there what this instruction has left.
+  uint64_t placeBefore = ~uint64_t(0);
+  bool unchanged = false;
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     Place at;
@@ -364,7 +370,11 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
     for (unsigned e = 0; e < in.count; ++e)
       piece[e] = static_cast<M>(c.src<R>(list[e])[lane]);
     if (check) {
-      note(c, in, runs, at, lane, total);
+      if (address[lane] != placeBefore)
+        unchanged = at.cta && !(undefinedLanes >> lane & 1) && at.bits->all(at.address, total) &&
+                    !std::memcmp(at.bytes, piece, total);
+      placeBefore = address[lane];
+      note(c, in, runs, at, lane, total, unchanged);
       if (at.bits)
         at.bits->set(at.address, total);
       if (undefinedLanes >> lane & 1) {
