@@ -11,7 +11,6 @@ from programs import PROGRAMS, Launch, Program
 for name in """
 bulk_increment
 bulk_reduce
-pipeline_block --device-debug
 tensor_multicast
 tensor_ring
 tensor_ring --device-debug
