@@ -9,15 +9,7 @@ from programs import PROGRAMS, Launch, Program
 
 # Programs that wait for instructions of theirs.
 for name in """
-bulk_increment
-bulk_reduce
-tensor_multicast
-tensor_ring
-tensor_ring --device-debug
-tensor_scale
-tensor_swizzled
 triton_matmul_device_descriptors
-triton_matmul_reduced_by_copies
 """.strip().splitlines():
     PROGRAMS.pop(name, None)
 
