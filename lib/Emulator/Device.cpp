@@ -469,6 +469,10 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &reques
     result.stats.tmaStores += c.stats.tmaStores;
     result.stats.wgmmas += c.stats.wgmmas;
     result.stats.tmaBytes += c.stats.tmaBytes;
+    if (c.stats.shadowBytes > result.stats.shadowBytes) {
+      result.stats.shadowBytes = c.stats.shadowBytes;
+      result.stats.touchedBytes = c.stats.touchedBytes;
+    }
     if (!c.printed.empty())
       printed[c.linearId()] = {std::move(c.printed), c.printedOver};
     c.collectCounters(result.lines);
@@ -558,20 +562,26 @@ LaunchResult Device::launch(const Function &function, const LaunchConfig &reques
   }
   if (over)
     result.printed += "\n(" + std::to_string(over) + " more bytes were printed)\n";
+  if (launch.options.checks) {
+    result.stats.shadowBytes += shadow.bytes();
+    result.stats.touchedBytes += shadow.touched();
+  }
   return result;
 }
 
 std::string LaunchStats::json() const {
   char text[512];
-  std::snprintf(
-      text, sizeof(text),
-      "{\"warp_instructions\":%llu,\"thread_instructions\":%llu,\"rounds\":%llu,"
-      "\"tma_loads\":%llu,\"tma_stores\":%llu,\"tma_bytes\":%llu,\"wgmmas\":%llu,"
-      "\"seconds\":%.9f}",
-      static_cast<unsigned long long>(warpInstructions),
-      static_cast<unsigned long long>(threadInstructions), static_cast<unsigned long long>(rounds),
-      static_cast<unsigned long long>(tmaLoads), static_cast<unsigned long long>(tmaStores),
-      static_cast<unsigned long long>(tmaBytes), static_cast<unsigned long long>(wgmmas), seconds);
+  std::snprintf(text, sizeof(text),
+                "{\"warp_instructions\":%llu,\"thread_instructions\":%llu,\"rounds\":%llu,"
+                "\"tma_loads\":%llu,\"tma_stores\":%llu,\"tma_bytes\":%llu,\"wgmmas\":%llu,"
+                "\"shadow_bytes\":%llu,\"touched_bytes\":%llu,\"seconds\":%.9f}",
+                static_cast<unsigned long long>(warpInstructions),
+                static_cast<unsigned long long>(threadInstructions),
+                static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(tmaLoads),
+                static_cast<unsigned long long>(tmaStores),
+                static_cast<unsigned long long>(tmaBytes), static_cast<unsigned long long>(wgmmas),
+                static_cast<unsigned long long>(shadowBytes),
+                static_cast<unsigned long long>(touchedBytes), seconds);
   return text;
 }
 

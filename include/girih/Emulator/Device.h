@@ -153,8 +153,8 @@ struct AdversaryName {
 /// All adversaries, None ("none") first.
 const std::vector<AdversaryName> &adversaryNames();
 
-/// Sets seed, adversary, numerics, model, checks or contract from text, as environment variables and
-/// command lines give them. Returns an empty string, or what was expected; "expected one of the
+/// Sets seed, adversary, numerics, model, checks or contract from text, as environment variables
+/// and command lines give them. Returns an empty string, or what was expected; "expected one of the
 /// options" and their names for an option that does not exist.
 std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::string_view value);
 
@@ -183,6 +183,10 @@ struct LaunchStats {
   uint64_t tmaLoads = 0, tmaStores = 0, wgmmas = 0;
   /// Bytes that asynchronous copies have moved; those of a multicast count once for each target.
   uint64_t tmaBytes = 0;
+  /// Host memory of the histories that race checks keep, and the device memory that they stand for
+  /// (lines of 128 bytes that were accessed): of global memory, and of the one CTA whose shared
+  /// memory took most.
+  uint64_t shadowBytes = 0, touchedBytes = 0;
   /// Host time. No part of what a seed repeats.
   double seconds = 0;
 

@@ -103,10 +103,15 @@ size_t GlobalShadow::bytes() const {
 }
 
 uint64_t GlobalShadow::touched() const {
-  uint64_t pages = 0;
+  uint64_t lines = 0;
   for (const Shard &shard : shards)
-    pages += shard.pages;
-  return pages << kPageShift;
+    for (const auto &directory : shard.directories)
+      if (directory)
+        for (const std::unique_ptr<Page> &page : *directory)
+          if (page)
+            for (const History::Line &line : page->lines)
+              lines += line.touched();
+  return lines * History::kLine;
 }
 
 } // namespace girih::emu

@@ -73,7 +73,7 @@ struct Access {
     uint32_t writers = 0, readers = 0, mask = 0;
     uint32_t newWriters = 0, newReaders = 0;
   };
-  static constexpr uint32_t kChanges = 16;
+  static constexpr uint32_t kChangeBits = 5, kChanges = 1u << kChangeBits;
   Change *changes = nullptr; ///< kChanges of them, or null
 
 private:
@@ -100,14 +100,16 @@ public:
   struct Line {
     uint32_t writers = 0, readers = 0; ///< heads of lists
     uint32_t granules = 0;             ///< index of a split line's
+    bool touched() const { return writers || readers || granules; }
   };
   /// Notes an access to the bytes [from, to) of a line.
   void access(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a);
   /// The same for one of many lines: quick where it repeats what it did to another.
   void accessOneOfMany(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a) {
     const uint32_t mask = (1u << to / 16) - (1u << from / 16);
-    Access::Change &change =
-        a.changes[(line.readers * 5 + line.writers * 3 + mask) % Access::kChanges];
+    const uint64_t key =
+        (uint64_t(line.readers) << 32 ^ uint64_t(line.writers) << 8 ^ mask) * 0x9e3779b97f4a7c15u;
+    Access::Change &change = a.changes[key >> (64 - Access::kChangeBits)];
     if (change.mask == mask && change.readers == line.readers && change.writers == line.writers &&
         !line.granules && ((from | to) & 15) == 0) [[likely]] {
       set(line.readers, change.newReaders);

@@ -62,6 +62,12 @@ public:
       address += stop - begin;
     }
   }
+  /// Bytes of the lines that were accessed.
+  uint64_t touched() const {
+    return History::kLine *
+           static_cast<uint64_t>(std::count_if(lines.begin(), lines.end(),
+                                               [](const auto &line) { return line.touched(); }));
+  }
   size_t bytes() const { return lines.size() * sizeof(History::Line) + history.bytes(); }
 
 private:

@@ -105,6 +105,7 @@ Step onLine(Context &c, const Instr &in) {
     uint8_t pattern[kLine];
     std::memset(pattern, 0xcb, sizeof(pattern));
     c.cluster.writeGlobal(a, pattern, kLine);
+    c.cluster.noteGlobal(c, lane, a, kLine, kLine, kAccessWrite);
   }
   return Step::Next;
 }

@@ -764,8 +764,13 @@ void Cluster::warpExited(Warp &warp) {
 
 void Cluster::ctaFinished(Cta &cta) {
   --liveCtas;
-  if (checking())
+  if (checking()) {
     checkExit(cta);
+    if (uint64_t bytes = cta.shadow->bytes(); bytes > stats.shadowBytes) {
+      stats.shadowBytes = bytes;
+      stats.touchedBytes = cta.shadow->touched();
+    }
+  }
   checkLeftArrivals(cta);
   checkSetmaxnreg(cta);
 }

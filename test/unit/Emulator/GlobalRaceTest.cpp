@@ -109,6 +109,26 @@ class GlobalRaces : public testing::TestWithParam<size_t> {};
 TEST_P(GlobalRaces, ReportsExactlyThis) { expectExactly(globalRaceCases()[GetParam()]); }
 INSTANTIATE_TEST_SUITE_P(All, GlobalRaces, testing::Range(size_t(0), globalRaceCases().size()));
 
+TEST(GlobalRaces, SameFindingsWhateverTheThreads) {
+  KernelSetup setup{.grid = 24, .block = 64, .data = std::vector<uint32_t>(4096)};
+  std::string text[3];
+  uint64_t hash[3];
+  for (unsigned threads = 1; threads <= 3; ++threads) {
+    setup.threads = threads;
+    Ran ran =
+        run("shr.u32 %r4, %r38, 1; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd2, %rd2, %rd0; "
+            "ld.global.u32 %r5, [%rd2+64]; st.global.u32 [%rd2], %r0; st.global.u8 [%rd2+32], "
+            "%r0; atom.global.add.u32 %r6, [%rd0+8192], 1;",
+            setup);
+    text[threads - 1] = ran.text();
+    hash[threads - 1] = ran.result.traceHash;
+  }
+  EXPECT_NE(text[0], "");
+  EXPECT_EQ(text[0], text[1]);
+  EXPECT_EQ(text[0], text[2]);
+  EXPECT_EQ(hash[0], hash[1]);
+  EXPECT_EQ(hash[0], hash[2]);
+}
 } // namespace
 
 } // namespace girih::emu::test
