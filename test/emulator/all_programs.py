@@ -9,28 +9,7 @@ from programs import PROGRAMS, Launch, Program
 
 # Programs that wait for instructions of theirs.
 for name in """
-bfloat_arithmetic
-bulk_increment
-bulk_reduce
-fast_math
-fast_math --use_fast_math
-half_arithmetic
-half_arithmetic --generate-line-info
-integer_intrinsics
-long_integers
-math32
-math64
-narrow_conversions
-pipeline_block --device-debug
-rounding
-tensor_multicast
-tensor_ring
-tensor_ring --device-debug
-tensor_scale
-tensor_swizzled
-triton_count_values
 triton_matmul_device_descriptors
-triton_matmul_reduced_by_copies
 """.strip().splitlines():
     PROGRAMS.pop(name, None)
 

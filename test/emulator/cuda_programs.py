@@ -345,7 +345,7 @@ def integer_intrinsics(rng):
         both = (u | v << 32).to_bytes(8, "little")
         halves = [as_signed(u & 0xFFFF, 16), as_signed(u >> 16, 16)]
         t1 = t | 1
-        want[i] = [
+        row = [
             u.bit_count(),
             32 - u.bit_length(),
             (u & -u).bit_length(),
@@ -386,7 +386,8 @@ def integer_intrinsics(rng):
             ),
             (u << 32 | v).bit_count() + 64 - (v << 20).bit_length(),
         ]
-    return Launch(2, 64, [a, b, c, np.zeros((n, 24), u32)], {3: (want & 0xFFFFFFFF).astype(u32)})
+        want[i] = [value & 0xFFFFFFFF for value in row]
+    return Launch(2, 64, [a, b, c, np.zeros((n, 24), u32)], {3: want.astype(u32)})
 
 
 @cuda("numbers.cu")

@@ -25,7 +25,8 @@ enum AccessFlag : uint16_t {
   kAccessAcquire = 8, ///< ld.acquire, atom.acquire, atom.acq_rel
   kAccessRelease = 16,
   kAccessVolatile = 32,
-  kAccessScopeShift = 6, ///< a Scope in two bits
+  kAccessScopeShift = 6,  ///< a Scope in two bits
+  kAccessUnchanged = 256, ///< an ordinary store of the bytes that were there
 };
 inline uint16_t accessScope(Scope scope) {
   return static_cast<uint16_t>(static_cast<unsigned>(scope) << kAccessScopeShift);

@@ -190,6 +190,13 @@ void History::judge(const Epoch &other, bool otherWrote, const Part &part, uint3
     return;
   uint32_t unseen = mask;
   if (!seen(other, part, mask, a, unseen)) {
+    // A store of what an ordinary store has left there changes nothing, whichever comes first.
+    if (otherWrote && (a.who.flags & kAccessUnchanged) && !other.strong &&
+        other.kind() == AccessKind::Generic) {
+      if (!a.who.order->strict.empty())
+        report(ConflictKind::WriteAfterWrite, other, part, unseen, a, false, true);
+      return;
+    }
     report(!otherWrote ? ConflictKind::WriteAfterRead
            : a.write   ? ConflictKind::WriteAfterWrite
                        : ConflictKind::ReadAfterWrite,

@@ -17,6 +17,8 @@ namespace {
 
 using ptx::OperandKind;
 using ptx::Type;
+/// A .b128 register.
+using Wide = unsigned __int128;
 
 /// Collects neighbouring shared-memory accesses of a warp into runs, so that the shadow sees few
 /// and whole pieces.
@@ -26,9 +28,10 @@ struct Runs {
   Cta *cta = nullptr; ///< null for global memory
   uint64_t begin = 0, end = 0;
   uint32_t lane = 0, next = 0, laneBytes = 0;
+  bool unchanged = false; ///< stores of what was there
   /// Lanes that follow each other in memory make one run, and those that name the same bytes.
-  void add(Cta *target, uint64_t address, uint32_t bytes, uint32_t byLane) {
-    if (target == cta && laneBytes == bytes) {
+  void add(Cta *target, uint64_t address, uint32_t bytes, uint32_t byLane, bool same) {
+    if (target == cta && laneBytes == bytes && same == unchanged) {
       if (address == end && byLane == next) {
         end += bytes;
         ++next;
@@ -47,6 +50,7 @@ struct Runs {
     lane = byLane;
     next = byLane + 1;
     laneBytes = bytes;
+    unchanged = same;
   }
   void flush() {
     const uint32_t bytes = static_cast<uint32_t>(end - begin);
@@ -56,7 +60,7 @@ struct Runs {
     if (!cta)
       c.cluster.noteGlobal(c, lane, begin, bytes, laneBytes, access);
     else if (access & kAccessWrite)
-      c.cluster.sharedWrite(c, *cta, lane, at, bytes, laneBytes);
+      c.cluster.sharedWrite(c, *cta, lane, at, bytes, laneBytes, unchanged);
     else
       c.cluster.sharedRead(c, *cta, lane, at, bytes, laneBytes);
     laneBytes = 0;
@@ -156,13 +160,14 @@ struct Place {
   }
 }
 
-/// Tells the checks of one lane's access.
-void note(Context &c, const Instr &in, Runs &runs, const Place &at, unsigned lane, uint32_t bytes) {
+/// Tells the checks of one lane's access; `unchanged`: a store of what is there.
+void note(Context &c, const Instr &in, Runs &runs, const Place &at, unsigned lane, uint32_t bytes,
+          bool unchanged = false) {
   if (at.space != AddressSpace::Shared && at.space != AddressSpace::Global &&
       at.space != AddressSpace::Generic)
     return;
   if (!(in.access & kAccessStrong))
-    runs.add(at.cta, at.address, bytes, lane);
+    runs.add(at.cta, at.address, bytes, lane, unchanged);
   else if (at.cta)
     c.cluster.sharedStrong(c, *at.cta, lane, static_cast<uint32_t>(at.address), bytes, in.access);
   else
@@ -218,7 +223,7 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
   if (c.cluster.counting()) [[unlikely]]
     c.cluster.countAccess(c, c.mask, in.space, address, sizeof(M) * in.count);
   if (contiguousGlobal(c, in, address, total)) {
-    alignas(64) M run[32 * 8];
+    alignas(64) M run[32 * 4];
     c.cluster.readGlobal(address[0], run, 32 * total);
     for (unsigned e = 0; e < in.count; ++e) {
       if (in.count == 1 && sizeof(M) == sizeof(R)) {
@@ -241,7 +246,7 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
         passLoadedBytes<M, R>(c, in, list, lane, c.cluster.globalUndefined(address[lane], total));
     return next;
   }
-  M values[8][32];
+  M values[4][32];
   uint64_t undefined[32] = {};
   uint64_t anyUndefined = 0;
   // Where lanes with undefined bytes have read them; nullptr in global memory.
@@ -253,7 +258,7 @@ template <typename M, typename R> Step load(Context &c, const Instr &in) {
     Place at;
     if (!place(c, in, lane, address[lane], total, false, at))
       return Step::Block;
-    M piece[8];
+    M piece[4];
     if (at.bytes)
       std::memcpy(piece, at.bytes, total);
     else
@@ -327,7 +332,7 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
     for (unsigned e = 0; e < in.count; ++e)
       undefinedLanes |= c.undefinedLanes(list[e]);
   if (contiguousGlobal(c, in, address, total)) {
-    alignas(64) M run[32 * 8];
+    alignas(64) M run[32 * 4];
     for (unsigned e = 0; e < in.count; ++e) {
       const R *v = c.src<R>(list[e]);
       for (unsigned i = 0; i < 32; ++i)
@@ -353,16 +358,23 @@ template <typename M, typename R> Step store(Context &c, const Instr &in) {
   };
   std::vector<Undefined> partly;
   Runs runs{c, in.access};
+  // Of the lane before: lanes that store to one place find there what this instruction has left.
+  uint64_t placeBefore = ~uint64_t(0);
+  bool unchanged = false;
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
     Place at;
     if (!place(c, in, lane, address[lane], total, true, at))
       return Step::Block;
-    M piece[8];
+    M piece[4];
     for (unsigned e = 0; e < in.count; ++e)
       piece[e] = static_cast<M>(c.src<R>(list[e])[lane]);
     if (check) {
-      note(c, in, runs, at, lane, total);
+      if (address[lane] != placeBefore)
+        unchanged = at.cta && !(undefinedLanes >> lane & 1) && at.bits->all(at.address, total) &&
+                    !std::memcmp(at.bytes, piece, total);
+      placeBefore = address[lane];
+      note(c, in, runs, at, lane, total, unchanged);
       if (at.bits)
         at.bits->set(at.address, total);
       if (undefinedLanes >> lane & 1) {
@@ -415,6 +427,8 @@ template <template <typename, typename> class Pick> ExecFn pickAccess(Type type,
                         : Pick<uint16_t, uint64_t>::fn;
   case 4:
     return width == 4 ? Pick<uint32_t, uint32_t>::fn : Pick<uint32_t, uint64_t>::fn;
+  case 16:
+    return Pick<Wide, Wide>::fn;
   default:
     return Pick<uint64_t, uint64_t>::fn;
   }
@@ -433,8 +447,12 @@ void orderingOf(Decoder &d) {
 }
 /// The data operand(s), one register each; all of one width.
 void dataOperands(Decoder &d, const ptx::Operand &data, bool isLoad) {
-  unsigned count = d.has("v2") ? 2 : d.has("v4") ? 4 : d.has("v8") ? 8 : 1;
+  unsigned count = d.has("v2") ? 2 : d.has("v4") ? 4 : 1;
   unsigned width = std::max(2u, d.bytes());
+  // 9.7.9.8: 256 bits from sm_100 on.
+  if (count * d.bytes() > 16)
+    return d.fail("an access of " + std::to_string(8 * count * d.bytes()) +
+                  " bits; sm_90 has at most 128");
   d.out.count = static_cast<uint8_t>(count);
   d.listStart();
   std::vector<const ptx::Operand *> elements;
@@ -470,8 +488,6 @@ void buildLoad(Decoder &d, int) {
   if (!d.expectOperands(2, 3))
     return;
   d.address(d.operand(1), d.spaceModifier());
-  if (d.bytes() == 16)
-    return d.fail("128-bit accesses (.b128) are not modelled");
   d.out.sub = 0x80;
   d.out.access = accessFlags(d, false, false);
   orderingOf(d);
@@ -486,8 +502,6 @@ void buildStore(Decoder &d, int) {
   d.address(d.operand(0), d.spaceModifier());
   if (d.out.space == AddressSpace::Param)
     return d.fail("a kernel's parameters cannot be written");
-  if (d.bytes() == 16)
-    return d.fail("128-bit accesses (.b128) are not modelled");
   d.out.access = accessFlags(d, true, false);
   orderingOf(d);
   dataOperands(d, d.operand(1), false);
@@ -496,27 +510,27 @@ void buildStore(Decoder &d, int) {
   d.out.exec = pickAccess<PickStore>(d.type(), d.out.width2);
 }
 
-#define GIRIH_TYPES "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
+#define GIRIH_TYPES "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
 const Form forms[] = {
     {"ld",
      "weak? global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func? "
-     "v2|v4|v8? " GIRIH_TYPES,
+     "v2|v4? " GIRIH_TYPES,
      buildLoad, 0, true},
     {"ld", "volatile global|shared|shared::cta|local? v2|v4? " GIRIH_TYPES, buildLoad, 0, true},
     {"ld",
      "relaxed|acquire cta|cluster|gpu|sys global|shared|shared::cta|shared::cluster? "
-     "v2|v4|v8? " GIRIH_TYPES,
+     "v2|v4? " GIRIH_TYPES,
      buildLoad, 0, true},
     {"ld", "mmio relaxed sys global? " GIRIH_TYPES, buildLoad, 0, true},
     {"ldu", "global? v2|v4? " GIRIH_TYPES, buildLoad, 0, true},
     {"st",
      "weak? global|shared|shared::cta|shared::cluster|local|param|param::func? "
-     "v2|v4|v8? " GIRIH_TYPES,
+     "v2|v4? " GIRIH_TYPES,
      buildStore, 0, true},
     {"st", "volatile global|shared|shared::cta|local? v2|v4? " GIRIH_TYPES, buildStore, 0, true},
     {"st",
      "relaxed|release cta|cluster|gpu|sys global|shared|shared::cta|shared::cluster? "
-     "v2|v4|v8? " GIRIH_TYPES,
+     "v2|v4? " GIRIH_TYPES,
      buildStore, 0, true},
     {"st", "mmio relaxed sys global? " GIRIH_TYPES, buildStore, 0, true},
 };

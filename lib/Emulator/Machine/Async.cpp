@@ -45,6 +45,17 @@ bool CopyToShared::writes(const Cta &target, uint32_t offset, uint32_t size) con
   return false;
 }
 
+void passUndefined(Cluster &cluster, Cta &target, uint32_t offset, uint64_t address,
+                   uint32_t bytes) {
+  if (!bytes || cluster.globalDefined(address, bytes)) [[likely]]
+    return;
+  for (uint32_t done = 0; done < bytes; done += 64) {
+    const uint32_t run = std::min(64u, bytes - done);
+    for (uint64_t m = cluster.globalUndefined(address + done, run); m; m &= m - 1)
+      target.sharedDefined.clear(offset + done + static_cast<uint32_t>(__builtin_ctzll(m)), 1);
+  }
+}
+
 bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint32_t last,
                             const Accessor &who) {
   std::vector<uint8_t> buffer;
@@ -54,7 +65,7 @@ bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint3
       return false;
     const uint8_t *source = nullptr;
     // A multicast reads once, for its first target.
-    if (&target == targets[0])
+    if (&target == targets[0] && cluster.checking())
       cluster.noteGlobalAsync(who, globalSnapshot(), row.global, row.bytes, false);
     if (row.bytes) {
       if (cluster.overlay.empty()) {
@@ -73,6 +84,12 @@ bool CopyToShared::moveRows(Cluster &cluster, Cta &target, uint32_t first, uint3
   if (cluster.checking() && map.boxCount(0) * map.elementBytes() == box->rowPitch())
     cluster.asyncWrite(target, box->sharedBegin() + first * box->rowPitch(),
                        (last - first) * box->rowPitch(), who);
+  for (uint32_t r = first; r < last && cluster.checking(); ++r)
+    if (TmaRow row = box->row(r); row.bytes && !cluster.globalDefined(row.global, row.bytes))
+      box->runsOfRow(row, [&](const TmaRun &run) {
+        if (run.inBounds)
+          passUndefined(cluster, target, run.shared, run.global, run.bytes);
+      });
   return true;
 }
 
@@ -107,12 +124,13 @@ bool CopyToShared::moveBytes(Cluster &cluster, Cta &target, uint32_t first, uint
     const uint32_t some = count > skip + drop ? count - skip - drop : 0;
     if (!checkRow(cluster, *this, source + begin + skip, some, false))
       return false;
-    if (&target == targets[0])
+    if (&target == targets[0] && cluster.checking())
       cluster.noteGlobalAsync(who, globalSnapshot(), source + begin + skip, some, false);
     if (some)
       cluster.readGlobal(source + begin + skip, to + skip, some);
     if (cluster.checking()) {
       cluster.asyncWrite(target, destination + begin, count, who);
+      passUndefined(cluster, target, destination + begin + skip, source + begin + skip, some);
       if (skip)
         target.sharedDefined.clear(destination + begin, skip);
       if (drop)

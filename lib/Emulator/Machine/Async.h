@@ -69,6 +69,11 @@ struct AsyncOp {
   }
 };
 
+/// After a copy from global to shared memory, with checks: bytes that nobody has written stay
+/// undefined in the copy.
+void passUndefined(Cluster &cluster, Cta &target, uint32_t offset, uint64_t address,
+                   uint32_t bytes);
+
 /// Global to shared memory, with an mbarrier that counts the bytes; one box of a tensor, or plain
 /// bytes.
 struct CopyToShared : AsyncOp {

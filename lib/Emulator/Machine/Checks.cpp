@@ -163,10 +163,12 @@ void Cluster::sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t 
   asyncRead(target, offset, bytes, sharedAccessor(c, lane, bytes, laneBytes));
 }
 void Cluster::sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
-                          uint32_t bytes, uint32_t laneBytes) {
+                          uint32_t bytes, uint32_t laneBytes, bool unchanged) {
   if (&target != &c.cta)
     noteRemote(target, c.warp, c.pc, static_cast<int>(lane & 31), "writes its shared memory");
-  asyncWrite(target, offset, bytes, sharedAccessor(c, lane, bytes, laneBytes));
+  Accessor who = sharedAccessor(c, lane, bytes, laneBytes);
+  who.flags |= unchanged ? kAccessUnchanged : 0;
+  asyncWrite(target, offset, bytes, who);
 }
 void Cluster::sharedStrong(const Context &c, Cta &target, uint32_t lane, uint32_t offset,
                            uint32_t bytes, uint16_t flags) {

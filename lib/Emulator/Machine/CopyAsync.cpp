@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Emulator/Machine/CopyAsync.h"
+#include "Emulator/Machine/Async.h"
 #include "Emulator/Text.h"
 
 #include <algorithm>
@@ -94,12 +95,7 @@ bool CopyAsync::advance(Cluster &cluster) {
   if (cluster.checking())
     for (uint32_t m = now; m; m &= m - 1) {
       uint32_t lane = static_cast<uint32_t>(__builtin_ctz(m));
-      if (read[lane] && !cluster.globalDefined(source[lane], read[lane])) {
-        uint64_t undefined = cluster.globalUndefined(source[lane], read[lane]);
-        for (; undefined; undefined &= undefined - 1)
-          cta->sharedDefined.clear(
-              destination[lane] + static_cast<uint32_t>(__builtin_ctzll(undefined)), 1);
-      }
+      passUndefined(cluster, *cta, destination[lane], source[lane], read[lane]);
     }
   lanes &= ~now;
   cluster.copyLanded(*warp, sequence, now);

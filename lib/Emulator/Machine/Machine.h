@@ -483,8 +483,9 @@ public:
   /// all bytes; laneBytes 0: the warp as a whole).
   void sharedRead(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
                   uint32_t laneBytes = 0);
+  /// `unchanged`: of the bytes that were there.
   void sharedWrite(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
-                   uint32_t laneBytes = 0);
+                   uint32_t laneBytes = 0, bool unchanged = false);
   /// A strong access to shared memory by one lane, with AccessFlags.
   void sharedStrong(const Context &c, Cta &target, uint32_t lane, uint32_t offset, uint32_t bytes,
                     uint16_t flags);

@@ -90,7 +90,8 @@ struct TensorRun {
 /// of shared memory, %r1 its address; [bar] an mbarrier for one arrival.
 TensorRun runTensor(const Tensor &tensor, const std::string &body,
                     Adversary adversary = Adversary::None, uint64_t seed = 0, uint32_t block = 1,
-                    uint32_t cluster = 1, uint32_t clusters = 1) {
+                    uint32_t cluster = 1, uint32_t clusters = 1,
+                    uint64_t writtenBytes = UINT64_MAX) {
   Device device;
   std::string text =
       ".version 8.6\n.target sm_90a\n.address_size 64\n"
@@ -111,7 +112,7 @@ TensorRun runTensor(const Tensor &tensor, const std::string &body,
     words[i] = static_cast<uint32_t>(i + 1);
   uint64_t tensorAt = device.allocate(n * 4), outAt = device.allocate(2048),
            copyAt = device.allocate(256);
-  device.copyToDevice(tensorAt, words.data(), n * 4);
+  device.copyToDevice(tensorAt, words.data(), std::min(n * 4, writtenBytes));
   device.copyToDevice(outAt, out.data(), 2048);
   uint8_t params[64 + 128 + 8] = {}, map[128];
   tensor.encode(tensorAt, map);
@@ -427,6 +428,28 @@ TEST(BulkCopy, EveryDirection) {
     }
 }
 
+TEST(BulkCopy, WhatNobodyHasWrittenStaysUndefinedInTheCopy) {
+  // Of the tensor's words only the first two are written.
+  const std::string head = "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;";
+  const std::string tail =
+      "W: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra W; ld.shared.u32 %r5, [sm+";
+  for (const char *copy :
+       {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%rd1], 16, "
+        "[bar];",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [sm], "
+        "[%rd2, {%r0}], [bar];"})
+    for (uint32_t word = 0; word < 4; ++word) {
+      SCOPED_TRACE(std::string(copy) + " word " + std::to_string(word));
+      TensorRun ran = runTensor(
+          {1}, head + copy + tail + std::to_string(4 * word) + "]; st.global.u32 [%rd0], %r5;",
+          Adversary::None, 0, 1, 1, 1, 8);
+      EXPECT_EQ(ran.has("undefined-value"), word >= 2) << ran.text();
+      if (word < 2) {
+        EXPECT_TRUE(ran.result.clean()) << ran.text();
+        EXPECT_EQ(ran.out[0], word + 1);
+      }
+    }
+}
 TEST(BulkCopy, IgnoresBytesThatMayNotExist) {
   // 4 bytes at the start and 12 at the end are ignored.
   TensorRun ran = runTensor(
