@@ -7,12 +7,6 @@ import triton_programs  # noqa: F401
 from emulated import Module
 from programs import PROGRAMS, Launch, Program
 
-# Programs that wait for instructions of theirs.
-for name in """
-triton_matmul_device_descriptors
-""".strip().splitlines():
-    PROGRAMS.pop(name, None)
-
 __all__ = ["PROGRAMS", "problems"]
 
 

@@ -156,8 +156,14 @@ std::string encodeIm2col(const Im2colMapArguments &args, uint8_t *bytes) {
 
 std::string replaceTensorMapField(uint8_t *bytes, TensorMapField field, uint32_t ordinal,
                                   uint64_t value) {
-  if (std::string error = checkMark(bytes); !error.empty())
+  // Compilers also build a map from nothing: zeros, and then every field (Triton's
+  // make_tensor_descriptor). What is left out stays zero, and most zeros are refused at the use.
+  if (std::all_of(bytes, bytes + kTensorMapBytes, [](uint8_t byte) { return byte == 0; })) {
+    store(bytes, kMarkAt, kMark);
+    bytes[kKindAt] = static_cast<uint8_t>(TensorMapKind::Tiled);
+  } else if (std::string error = checkMark(bytes); !error.empty()) {
     return error;
+  }
   if (bytes[kKindAt] != static_cast<uint8_t>(TensorMapKind::Tiled))
     return "this is an im2col map, and tensormap.replace.tile changes tiled ones";
   // The ISA's table of element types: f32.ftz comes before f64 there.

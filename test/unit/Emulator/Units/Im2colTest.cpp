@@ -395,13 +395,41 @@ TEST(ReplaceField, WrongValuesShowWhenTheMapIsUsed) {
     TensorMap map;
     EXPECT_THAT(decodeTensorMap(bytes, map), HasSubstr(w.text));
   }
-  uint8_t noise[kTensorMapBytes] = {};
+  uint8_t noise[kTensorMapBytes] = {1};
   EXPECT_THAT(replaceTensorMapField(noise, TensorMapField::Rank, 0, 1),
               HasSubstr("not a tensor map"));
   Arguments a;
   uint8_t im2col[kTensorMapBytes];
   ASSERT_EQ(encodeIm2col(a.raw, im2col), "");
   EXPECT_THAT(replaceTensorMapField(im2col, TensorMapField::Rank, 0, 1), HasSubstr("im2col"));
+}
+
+TEST(ReplaceField, BuildsAMapFromZeros) {
+  uint8_t bytes[kTensorMapBytes] = {};
+  TensorMap map;
+  auto replace = [&](TensorMapField field, uint32_t ordinal, uint64_t value) {
+    ASSERT_EQ(replaceTensorMapField(bytes, field, ordinal, value), "");
+  };
+  EXPECT_THAT(decodeTensorMap(bytes, map), HasSubstr("not a tensor map"));
+  replace(TensorMapField::GlobalAddress, 0, 0x7000'0000'1000);
+  EXPECT_NE(decodeTensorMap(bytes, map), ""); // the rest is missing
+  replace(TensorMapField::Rank, 0, 1);        // the ISA counts from 0 for one dimension
+  for (uint32_t d = 0; d < 2; ++d) {
+    replace(TensorMapField::BoxDim, d, 16);
+    replace(TensorMapField::GlobalDim, d, 100 + d);
+    replace(TensorMapField::ElementStride, d, 1);
+  }
+  replace(TensorMapField::GlobalStride, 0, 208);
+  replace(TensorMapField::ElementType, 0, 6); // .f16
+  replace(TensorMapField::Interleave, 0, 0);
+  replace(TensorMapField::SwizzleMode, 0, 1);
+  replace(TensorMapField::FillMode, 0, 0);
+  ASSERT_EQ(decodeTensorMap(bytes, map), "");
+  EXPECT_EQ(map.rank, 2u);
+  EXPECT_EQ(map.dims[1], 101u);
+  EXPECT_EQ(map.strides[1], 208u);
+  EXPECT_EQ(map.boxDims[0], 16u);
+  EXPECT_EQ(map.swizzle, Swizzle::B32);
 }
 
 } // namespace
