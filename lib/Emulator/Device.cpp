@@ -1,32 +1,24 @@
-// The public face: memory, modules, and the rounds of a launch.
+// The public face: memory, modules and launches.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Emulator/Device.h"
 
 #include "Emulator/Machine/Async.h"
-#include "Emulator/Machine/Machine.h"
+#include "Emulator/Machine/Rounds.h"
 #include "Emulator/Program/Contraction.h"
 #include "Emulator/Program/Linker.h"
 #include "Emulator/Ptx/Parser.h"
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
-#include <thread>
 
 namespace girih::emu {
 
 namespace {
-
-/// Instructions of a cluster between two commits.
-constexpr uint64_t kQuantum = 20000;
-/// Rounds without any change of memory, barriers or copies after which the launch is given up.
-constexpr uint64_t kIdleRounds = 400;
 
 class FunctionImpl final : public Function {
 public:
@@ -91,137 +83,27 @@ public:
   std::shared_ptr<GlobalMemory> memory;
 };
 
-/// Runs a number of jobs on a fixed set of threads, this one included.
-class Workers {
-public:
-  explicit Workers(unsigned count) {
-    for (unsigned i = 1; i < count; ++i)
-      threads.emplace_back([this] { loop(); });
-  }
-  ~Workers() {
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      quit = true;
-      ++generation;
-    }
-    wake.notify_all();
-    for (std::thread &t : threads)
-      t.join();
-  }
-  void run(size_t jobs, const std::function<void(size_t)> &job) {
-    if (threads.empty() || jobs < 2) {
-      for (size_t i = 0; i < jobs; ++i)
-        job(i);
-      return;
-    }
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      current = &job;
-      count = jobs;
-      next = 0;
-      busy = static_cast<unsigned>(threads.size());
-      ++generation;
-    }
-    wake.notify_all();
-    work();
-    std::unique_lock<std::mutex> lock(mutex);
-    done.wait(lock, [this] { return busy == 0; });
-  }
-
-private:
-  void work() {
-    for (size_t i; (i = next.fetch_add(1)) < count;)
-      (*current)(i);
-  }
-  void loop() {
-    uint64_t seen = 0;
-    for (;;) {
-      {
-        std::unique_lock<std::mutex> lock(mutex);
-        wake.wait(lock, [&] { return generation != seen; });
-        seen = generation;
-        if (quit)
-          return;
-      }
-      work();
-      std::lock_guard<std::mutex> lock(mutex);
-      if (--busy == 0)
-        done.notify_one();
-    }
-  }
-  std::vector<std::thread> threads;
-  std::mutex mutex;
-  std::condition_variable wake, done;
-  const std::function<void(size_t)> *current = nullptr;
-  size_t count = 0;
-  std::atomic<size_t> next{0};
-  unsigned busy = 0;
-  uint64_t generation = 0;
-  bool quit = false;
-};
-
-std::string dimText(const Dim3 &d) {
-  return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
-}
-
-void checkLaunch(const FunctionAttributes &a, const LaunchConfig &config, const Kernel &kernel,
-                 const Dim3 &cluster) {
-  auto invalid = [&](const std::string &text) {
-    throw DeviceError(ErrorCode::InvalidLaunch, "cannot launch '" + a.name + "': " + text);
-  };
-  uint64_t threads = config.block.count();
-  if (config.grid.count() == 0 || threads == 0)
-    invalid("an empty grid or block");
-  if (config.grid.y > 65535 || config.grid.z > 65535 || config.grid.x > 0x7fffffff)
-    invalid("grid " + dimText(config.grid) + " is larger than 2147483647x65535x65535");
-  if (threads > DeviceLimits::maxThreadsPerBlock || config.block.x > 1024 ||
-      config.block.y > 1024 || config.block.z > 64)
-    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) +
-            " threads; at most 1024 are possible");
-  if (a.requiredBlock && !(config.block == *a.requiredBlock))
-    invalid("block " + dimText(config.block) + ", but the kernel requires " +
-            dimText(*a.requiredBlock));
-  if (threads > a.maxThreadsPerBlock)
-    invalid("block " + dimText(config.block) + " has " + std::to_string(threads) +
-            " threads; the kernel allows " + std::to_string(a.maxThreadsPerBlock));
-  if (a.requiredCluster && !(cluster == *a.requiredCluster))
-    invalid("cluster " + dimText(cluster) + ", but the kernel requires " +
-            dimText(*a.requiredCluster));
-  if (a.explicitCluster && !a.requiredCluster && !config.cluster)
-    invalid("the kernel is .explicitcluster: the launch must say how many CTAs a cluster has");
-  if (a.maxClusterSize && cluster.count() > a.maxClusterSize)
-    invalid("a cluster of " + std::to_string(cluster.count()) + " CTAs; the kernel allows " +
-            std::to_string(a.maxClusterSize));
-  if (cluster.count() == 0 || cluster.count() > DeviceLimits::maxClusterSize)
-    invalid("a cluster of " + std::to_string(cluster.count()) + " CTAs; 1 to 16 are possible");
-  if (config.grid.x % cluster.x || config.grid.y % cluster.y || config.grid.z % cluster.z)
-    invalid("grid " + dimText(config.grid) + " is no multiple of cluster " + dimText(cluster));
-  uint64_t shared = uint64_t(kernel.dynamicBase - kSharedStart) * (config.dynamicSharedBytes != 0) +
-                    config.dynamicSharedBytes;
-  shared = std::max<uint64_t>(shared, a.sharedBytes);
-  if (shared > DeviceLimits::sharedPerBlock)
-    invalid(std::to_string(shared) + " bytes of shared memory (" + std::to_string(a.sharedBytes) +
-            " static); a CTA can have " + std::to_string(DeviceLimits::sharedPerBlock));
-  if (config.paramBytes != a.paramBytes)
-    invalid("the parameters are " + std::to_string(config.paramBytes) +
-            " bytes, the kernel takes " + std::to_string(a.paramBytes));
-}
-
 } // namespace
 
 struct Device::Impl {
+  explicit Impl(const DeviceOptions &options)
+      : options(options), memory(std::make_shared<GlobalMemory>(options.memoryBytes)),
+        rounds(options.multiprocessors) {}
   DeviceOptions options;
   std::shared_ptr<GlobalMemory> memory;
+  Rounds rounds; ///< under the memory's mutex
   /// What the next device function's pointers hold.
   uint64_t nextFunction = kCodeBase;
-  uint64_t launches = 0;
+  LaunchId launches = 0;
+  std::mutex launching; ///< held by Device::launch
 };
 
-Device::Device(const DeviceOptions &options) : state(std::make_unique<Impl>()) {
-  if (options.multiprocessors == 0)
-    throw DeviceError(ErrorCode::InvalidValue, "a device without multiprocessors");
-  state->options = options;
-  state->memory = std::make_shared<GlobalMemory>(options.memoryBytes);
+Device::Device(const DeviceOptions &options) {
+  if (options.multiprocessors == 0 || options.multiprocessors > 65535)
+    throw DeviceError(ErrorCode::InvalidValue, "a device with " +
+                                                   std::to_string(options.multiprocessors) +
+                                                   " multiprocessors; 1 to 65535 are possible");
+  state = std::make_unique<Impl>(options);
 }
 Device::~Device() = default;
 
@@ -393,179 +275,55 @@ std::shared_ptr<Module> Device::loadModule(std::string_view ptxText, const Modul
   return module;
 }
 
-LaunchResult Device::launch(const Function &function, const LaunchConfig &request) {
+LaunchId Device::enqueue(const Function &function, const LaunchConfig &config,
+                         std::vector<LaunchId> after) {
   std::lock_guard<std::mutex> lock(state->memory->mutex);
-  const auto begin = std::chrono::steady_clock::now();
   const auto &implementation = static_cast<const FunctionImpl &>(function);
   const Kernel &kernel =
-      request.options.contract ? implementation.contracted() : implementation.kernel;
-  const FunctionAttributes &attributes = kernel.attributes;
-  LaunchConfig config = request;
-  Dim3 cluster = config.cluster ? *config.cluster : attributes.requiredCluster.value_or(Dim3());
-  if (attributes.blocksAreClusters)
-    config.grid = {config.grid.x * cluster.x, config.grid.y * cluster.y, config.grid.z * cluster.z};
-  checkLaunch(attributes, config, kernel, cluster);
+      config.options.contract ? implementation.contracted() : implementation.kernel;
+  auto grid = std::make_unique<Grid>(kernel, *state->memory, config, state->options.multiprocessors,
+                                     ++state->launches);
+  grid->after = std::move(after);
+  const LaunchId id = grid->id();
+  state->rounds.add(std::move(grid));
+  return id;
+}
 
-  CtaPool pool; // outlives the clusters
-  LaunchContext launch;
-  launch.pool = &pool;
-  launch.kernel = &kernel;
-  launch.memory = state->memory.get();
-  launch.options = config.options;
-  launch.grid = config.grid;
-  launch.block = config.block;
-  launch.cluster = cluster;
-  launch.clusterSize = static_cast<uint32_t>(cluster.count());
-  launch.threadsPerCta = static_cast<uint32_t>(config.block.count());
-  launch.warpsPerCta = (launch.threadsPerCta + 31) / 32;
-  launch.staticShared = attributes.sharedBytes;
-  launch.dynamicShared = config.dynamicSharedBytes;
-  launch.dynamicBase = kernel.dynamicBase;
-  launch.sharedBytes =
-      config.dynamicSharedBytes ? kernel.dynamicBase + config.dynamicSharedBytes : kernel.staticEnd;
-  launch.gridId = ++state->launches;
-  launch.multiprocessors = state->options.multiprocessors;
-  launch.params.assign(static_cast<const uint8_t *>(config.params),
-                       static_cast<const uint8_t *>(config.params) + config.paramBytes);
-  uint32_t roundedThreads = launch.warpsPerCta * 32;
-  launch.launchRegisters =
-      attributes.maxRegisters
-          ? attributes.maxRegisters
-          : std::min(256u, DeviceLimits::registersPerSm / roundedThreads / 8 * 8);
-  // How eagerly copies proceed is one of the things that a seed decides.
-  constexpr double shares[] = {0.3, 0.05, 0.6, 0.15, 0.9};
-  launch.asyncShare = shares[config.options.seed % 5];
+bool Device::step() {
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
+  return state->rounds.step();
+}
 
-  // CTAs that fit on a multiprocessor. PTX does not say how many registers a thread takes; without
-  // .maxnreg or setmaxnreg 64 are assumed.
-  uint32_t registers = attributes.maxRegisters || kernel.usesSetmaxnreg
-                           ? launch.launchRegisters
-                           : std::min(64u, launch.launchRegisters);
-  uint32_t perSm =
-      std::min({DeviceLimits::maxBlocksPerSm, DeviceLimits::maxThreadsPerSm / roundedThreads,
-                DeviceLimits::registersPerSm / (registers * roundedThreads),
-                DeviceLimits::sharedPerSm /
-                    (launch.sharedBytes - kSharedStart + DeviceLimits::reservedShared)});
-  uint64_t slots = std::max<uint64_t>(1, uint64_t(std::max(1u, perSm)) * launch.multiprocessors /
-                                             launch.clusterSize);
+std::optional<LaunchResult> Device::take(LaunchId id) {
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
+  return state->rounds.take(id);
+}
 
-  const uint64_t total = config.grid.count() / launch.clusterSize;
-  uint64_t started = 0;
-  LaunchResult result;
-  std::vector<std::unique_ptr<Cluster>> active;
-  Workers workers(std::max(1u, config.options.threads));
-  uint64_t idle = 0;
-  SyncPoints syncPoints;
-  launch.syncPoints = &syncPoints;
-  GlobalShadow shadow(kGlobalBase);
-  std::unordered_map<std::string, size_t> index;
-  std::unordered_map<std::string, unsigned> perKind;
-  std::map<uint64_t, std::pair<std::string, uint64_t>> printed;
-  auto collect = [&](Cluster &c) {
-    result.traceHash = (result.traceHash ^ c.traceHash ^ c.linearId()) * 0x9e3779b97f4a7c15u;
-    result.stats.warpInstructions += c.stats.warpInstructions;
-    result.stats.threadInstructions += c.stats.threadInstructions;
-    result.stats.tmaLoads += c.stats.tmaLoads;
-    result.stats.tmaStores += c.stats.tmaStores;
-    result.stats.wgmmas += c.stats.wgmmas;
-    result.stats.tmaBytes += c.stats.tmaBytes;
-    if (c.stats.shadowBytes > result.stats.shadowBytes) {
-      result.stats.shadowBytes = c.stats.shadowBytes;
-      result.stats.touchedBytes = c.stats.touchedBytes;
-    }
-    if (!c.printed.empty())
-      printed[c.linearId()] = {std::move(c.printed), c.printedOver};
-    c.collectCounters(result.lines);
-    for (Finding &f : c.findings) {
-      std::string key = (f.severity == Severity::Note ? "note " : "") + f.kind;
-      for (size_t i = 0; i < f.sites.size() && i < 2; ++i)
-        key += ":" + std::to_string(f.sites[i].ptxLine);
-      auto [entry, fresh] = index.try_emplace(std::move(key), result.findings.size());
-      if (!fresh) {
-        if (entry->second < result.findings.size())
-          result.findings[entry->second].count += f.count;
-        continue;
-      }
-      if (perKind[f.kind]++ >= config.options.maxFindingsPerKind) {
-        entry->second = ~size_t(0);
-        continue;
-      }
-      result.findings.push_back(std::move(f));
-    }
-    if (c.outcome != Outcome::Completed && result.outcome == Outcome::Completed)
-      result.outcome = c.outcome;
-  };
-  while (started < total || !active.empty()) {
-    while (active.size() < slots && started < total)
-      active.push_back(std::make_unique<Cluster>(launch, started++));
-    ++result.stats.rounds;
-    uint64_t before = 0, after = 0;
-    std::vector<uint64_t> polls;
-    for (const auto &c : active) {
-      before += c->progress;
-      polls.push_back(c->pollOps);
-    }
-    workers.run(active.size(), [&](size_t i) { active[i]->runQuantum(kQuantum); });
-    bool changed = false, stop = false;
-    for (auto &c : active) {
-      c->memoryChanged = false;
-      c->commit();
-      changed |= c->memoryChanged;
-      after += c->progress;
-      stop |= c->stopped;
-    }
-    if (launch.options.checks) {
-      std::vector<AccessLog *> logs;
-      for (auto &c : active)
-        logs.push_back(&c->log);
-      for (const GlobalShadow::Found &found :
-           shadow.check(logs, std::max(1u, config.options.threads),
-                        [&](size_t jobs, const std::function<void(size_t)> &job) {
-                          workers.run(jobs, job);
-                        }))
-        active[found.log]->reportGlobalConflict(found);
-    }
-    if (stop) {
-      for (auto &c : active)
-        collect(*c);
-      break;
-    }
-    // Who does not even ask is computing.
-    for (size_t i = 0; i < active.size(); ++i)
-      changed |= active[i]->pollOps == polls[i];
-    size_t kept = 0;
-    for (auto &c : active) {
-      if (c->finished())
-        collect(*c);
-      else
-        active[kept++] = std::move(c);
-    }
-    changed |= kept < active.size() || after != before;
-    active.resize(kept);
-    idle = changed ? 0 : idle + 1;
-    if (idle > kIdleRounds && !active.empty()) {
-      for (auto &c : active) {
-        c->reportLivelock();
-        collect(*c);
-      }
-      break;
-    }
-  }
-  result.stats.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  uint64_t over = 0;
-  for (auto &[cluster, text] : printed) {
-    constexpr uint64_t kMaxPrinted = uint64_t(1) << 20;
-    const uint64_t room = kMaxPrinted - result.printed.size();
-    result.printed.append(text.first, 0, room);
-    over += text.second + text.first.size() - std::min<uint64_t>(room, text.first.size());
-  }
-  if (over)
-    result.printed += "\n(" + std::to_string(over) + " more bytes were printed)\n";
-  if (launch.options.checks) {
-    result.stats.shadowBytes += shadow.bytes();
-    result.stats.touchedBytes += shadow.touched();
-  }
+void Device::cancelAll() {
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
+  state->rounds.cancelAll();
+}
+
+LaunchResult Device::launch(const Function &function, const LaunchConfig &config) {
+  std::lock_guard<std::mutex> turn(state->launching);
+  const LaunchId id = enqueue(function, config);
+  std::lock_guard<std::mutex> lock(state->memory->mutex);
+  while (!state->rounds.isDone(id))
+    state->rounds.step();
+  return *state->rounds.take(id);
+}
+
+Occupancy Device::occupancy(const Function &function, uint32_t threads, uint32_t dynamicSharedBytes,
+                            uint32_t clusterSize) const {
+  const Kernel &kernel = static_cast<const FunctionImpl &>(function).kernel;
+  Occupancy result;
+  if (!threads || threads > kernel.attributes.maxThreadsPerBlock || !clusterSize ||
+      clusterSize > DeviceLimits::maxClusterSize ||
+      sharedBytesOf(kernel, dynamicSharedBytes) > DeviceLimits::sharedPerBlock)
+    return result;
+  result.ctasPerMultiprocessor =
+      ctasPerMultiprocessor(needsOf(kernel, threads, dynamicSharedBytes));
+  result.clusters = result.ctasPerMultiprocessor * state->options.multiprocessors / clusterSize;
   return result;
 }
 

@@ -46,6 +46,10 @@ const std::vector<AdversaryName> &adversaryNames() {
       {Adversary::StarveOne, "starve-one", "one warp runs only when nothing else can"},
       {Adversary::ProducersFirst, "producers-first", "low-numbered warps first"},
       {Adversary::ConsumersFirst, "consumers-first", "high-numbered warps first"},
+      {Adversary::TxPieces, "tx-pieces",
+       "copies complete their bytes in as many pieces as possible"},
+      {Adversary::CtasReversed, "ctas-reversed", "the last CTA starts, runs and commits first"},
+      {Adversary::LanesSingly, "lanes-singly", "lanes that part at a branch run one at a time"},
   };
   return names;
 }
@@ -64,13 +68,21 @@ std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::
     return choose(numericsNames, value, options.numerics);
   if (name == "model")
     return choose(modelNames, value, options.model);
+  if (name == "ctas") {
+    try {
+      options.ctas = value.empty() ? std::vector<CtaRange>() : parseCtas(value);
+    } catch (const DeviceError &) {
+      return "expected CTAs such as 0:8,last (numbers, ranges without their end, last)";
+    }
+    return {};
+  }
   if (name == "checks" || name == "contract") {
     if (value != "0" && value != "1")
       return "expected 0 or 1";
     (name == "checks" ? options.checks : options.contract) = value == "1";
     return {};
   }
-  return "expected one of the options seed, adversary, numerics, model, checks, contract";
+  return "expected one of the options seed, adversary, numerics, model, checks, contract, ctas";
 }
 
 } // namespace girih::emu

@@ -32,6 +32,7 @@ enum class ErrorCode {
   NotFound,      ///< no such function or variable
   InvalidPtx,    ///< the text cannot be parsed or uses what is not modelled
   InvalidLaunch, ///< the launch asks for more than the device or the kernel allows
+  TooLarge,      ///< a cooperative launch of more CTAs than can be resident
 };
 
 /// A mistake of the caller. what() is one message for people.
@@ -116,6 +117,9 @@ enum class Adversary {
   StarveOne,      ///< one warp, picked by the seed, runs only when nothing else can
   ProducersFirst, ///< low-numbered warps first
   ConsumersFirst, ///< high-numbered warps first
+  TxPieces,       ///< copies arrive, and complete their bytes, in as many pieces as they have rows
+  CtasReversed,   ///< the last CTA starts, runs and commits first
+  LanesSingly,    ///< lanes that part at a branch run one at a time
 };
 
 /// How the memory model of PTX is read.
@@ -123,6 +127,15 @@ enum class MemoryModel {
   Practice, ///< as production kernels rely on it
   Strict,   ///< what holds in practice only is reported too, as notes
 };
+
+/// CTAs by number, x fastest: `first` up to but not including `end`.
+struct CtaRange {
+  /// As `first` the last CTA of the grid, as `end` one past it.
+  static constexpr uint64_t last = ~uint64_t(0);
+  uint64_t first = 0, end = last;
+};
+/// Reads "0:8,100,last" (first and end, one CTA, the last CTA). Throws InvalidValue.
+std::vector<CtaRange> parseCtas(std::string_view text);
 
 struct LaunchOptions {
   uint64_t seed = 0;
@@ -140,6 +153,9 @@ struct LaunchOptions {
   bool contract = false;
   /// Findings described in full per kind; more are only counted.
   unsigned maxFindingsPerKind = 4;
+  /// Runs only the clusters that these CTAs belong to; all of them if empty. Who waits for a CTA
+  /// that is left out waits forever.
+  std::vector<CtaRange> ctas;
   /// Polled at least every 100 ms; when it becomes true the launch stops with Outcome::Cancelled.
   const std::atomic<bool> *cancel = nullptr;
 };
@@ -166,7 +182,21 @@ struct LaunchConfig {
   /// Packed parameters: FunctionAttributes::paramBytes bytes, each at its offset.
   const void *params = nullptr;
   size_t paramBytes = 0;
+  /// All CTAs must be able to be resident at the same time; otherwise TooLarge is thrown.
+  bool cooperative = false;
+  /// May start when all CTAs of the launches before it have executed
+  /// griddepcontrol.launch_dependents or exited; griddepcontrol.wait waits for their end.
+  bool programmatic = false;
   LaunchOptions options;
+};
+
+/// Numbers launches in the order in which they were enqueued.
+using LaunchId = uint64_t;
+
+/// What fits on the device at once.
+struct Occupancy {
+  uint32_t ctasPerMultiprocessor = 0;
+  uint32_t clusters = 0;
 };
 
 enum class Outcome {
@@ -284,6 +314,25 @@ public:
   /// Parses and decodes a module and places its `.global` and `.const` variables. Throws InvalidPtx
   /// with every problem found: "name:line: message" lines with the instruction's text.
   std::shared_ptr<Module> loadModule(std::string_view ptx, const ModuleOptions &options = {});
+
+  /// Adds a launch to those that run when step is called. It starts when the launches `after` are
+  /// over (see LaunchConfig::programmatic); if one of them did not complete, it does not run and
+  /// has the same outcome. Launches that do not wait for each other run side by side as far as they
+  /// fit. The module must live, and memory that a launch uses must not be freed, until all are
+  /// over.
+  LaunchId enqueue(const Function &function, const LaunchConfig &config,
+                   std::vector<LaunchId> after = {});
+  /// Runs every resident CTA for a while. False when no launch is left to run. Not together with
+  /// launch in another thread.
+  bool step();
+  /// The result of an enqueued launch once it is over, handed out once.
+  std::optional<LaunchResult> take(LaunchId id);
+  /// Ends all launches that are not over, with Outcome::Cancelled.
+  void cancelAll();
+
+  /// What fits on the device; nothing for what cannot be launched.
+  Occupancy occupancy(const Function &function, uint32_t threads, uint32_t dynamicSharedBytes,
+                      uint32_t clusterSize = 1) const;
 
   /// Runs a kernel to completion. Throws InvalidLaunch for an impossible request; faults of the
   /// program are in the result.

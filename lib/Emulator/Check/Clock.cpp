@@ -30,6 +30,11 @@ Values joinValues(const Values &a, const Values &b) {
 }
 } // namespace
 
+const std::vector<uint32_t> &World::everything() {
+  static const std::vector<uint32_t> values(size_t(1) << 8 * sizeof(AgentId), UINT32_MAX);
+  return values;
+}
+
 WorldPtr joinWorlds(const WorldPtr &a, const WorldPtr &b) {
   if (!a || a == b)
     return b;
@@ -39,7 +44,11 @@ WorldPtr joinWorlds(const WorldPtr &a, const WorldPtr &b) {
   parts.reserve(a->all().size() + b->all().size());
   auto left = a->all().begin(), leftEnd = a->all().end();
   auto right = b->all().begin(), rightEnd = b->all().end();
-  bool isA = true, isB = true;
+  std::vector<World::Range> over = a->allOver();
+  for (const World::Range &range : b->allOver())
+    if (std::find(over.begin(), over.end(), range) == over.end())
+      over.push_back(range);
+  bool isA = over.size() == a->allOver().size(), isB = over == b->allOver();
   while (left != leftEnd || right != rightEnd) {
     if (right == rightEnd || (left != leftEnd && left->cluster < right->cluster)) {
       parts.push_back(*left++);
@@ -60,7 +69,7 @@ WorldPtr joinWorlds(const WorldPtr &a, const WorldPtr &b) {
     return a;
   if (isB)
     return b;
-  return std::make_shared<const World>(std::move(parts));
+  return std::make_shared<const World>(std::move(parts), std::move(over));
 }
 
 void Clock::join(const WorldPtr &world, uint32_t own) {
@@ -73,7 +82,7 @@ void Clock::join(const WorldPtr &world, uint32_t own) {
       values[i] = std::max(values[i], (*mine)[i]);
   }
   // The own part stays in there: nobody asks for it.
-  if (world->all().size() > 1 || world->all()[0].cluster != own)
+  if (world->all().size() != 1 || world->all()[0].cluster != own || !world->allOver().empty())
     others = joinWorlds(others, world);
   ++changes;
 }

@@ -30,17 +30,30 @@ public:
     uint32_t cluster;
     Values values;
   };
-  explicit World(std::vector<Part> parts) : parts(std::move(parts)) {}
+  /// Clusters, from `first` to before `end`, that are over and of which everything is known.
+  struct Range {
+    uint32_t first, end;
+    bool operator==(const Range &) const = default;
+  };
+  explicit World(std::vector<Part> parts, std::vector<Range> over = {})
+      : parts(std::move(parts)), over(std::move(over)) {}
   /// The components of a cluster; nullptr if nothing is known of it.
   const std::vector<uint32_t> *find(uint32_t cluster) const {
+    for (const Range &range : over)
+      if (cluster - range.first < range.end - range.first)
+        return &everything();
     auto at = std::lower_bound(parts.begin(), parts.end(), cluster,
                                [](const Part &p, uint32_t c) { return p.cluster < c; });
     return at != parts.end() && at->cluster == cluster ? at->values.get() : nullptr;
   }
   const std::vector<Part> &all() const { return parts; }
+  const std::vector<Range> &allOver() const { return over; }
 
 private:
+  static const std::vector<uint32_t> &everything();
+
   std::vector<Part> parts; ///< by cluster, ascending
+  std::vector<Range> over;
 };
 using WorldPtr = std::shared_ptr<const World>;
 

@@ -92,6 +92,19 @@ std::vector<GlobalShadow::Found> GlobalShadow::check(const std::vector<AccessLog
   return found;
 }
 
+Epoch GlobalShadow::lastWrite(uint64_t address) const {
+  address -= base;
+  const uint64_t number = address >> kPageShift, inShard = number / kShards;
+  const Shard &shard = shards[number % kShards];
+  const uint64_t directory = inShard / kDirectory;
+  if (directory >= shard.directories.size() || !shard.directories[directory])
+    return {};
+  const std::unique_ptr<Page> &page = (*shard.directories[directory])[inShard % kDirectory];
+  return page ? shard.history.lastWrite(page->lines[address / History::kLine % kLines],
+                                        address % History::kLine)
+              : Epoch();
+}
+
 size_t GlobalShadow::bytes() const {
   size_t total = 0;
   for (const Shard &shard : shards) {

@@ -63,6 +63,8 @@ public:
   /// Checks the logs and clears them. The jobs that `run` is given may run at the same time. The
   /// first conflict between each two instructions is returned, in order of the logs.
   std::vector<Found> check(const std::vector<AccessLog *> &logs, size_t jobs, const Runner &run);
+  /// The last write of a byte; clock 0 if it is not known.
+  Epoch lastWrite(uint64_t address) const;
   /// Host memory in use, and device memory that it stands for.
   size_t bytes() const;
   uint64_t touched() const;

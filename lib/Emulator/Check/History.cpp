@@ -524,6 +524,25 @@ void History::forget(Line &line, uint32_t from, uint32_t to) {
   }
 }
 
+Epoch History::lastWrite(const Line &line, uint32_t at) const {
+  auto find = [&](uint32_t head, uint32_t bit) {
+    for (uint32_t n = head; n; n = nodes[n].next)
+      if (nodes[n].mask >> bit & 1)
+        return nodes[n].epoch;
+    return Epoch();
+  };
+  if (!line.granules)
+    return find(line.writers, at / 16);
+  const Cell &cell = granules[line.granules - 1][at / 16];
+  if (cell.strong) {
+    const std::vector<StrongAccess> &accesses = strongs[cell.strong - 1].accesses;
+    for (size_t i = accesses.size(); i-- > 0;)
+      if (accesses[i].write && accesses[i].mask >> at % 16 & 1)
+        return accesses[i].epoch;
+  }
+  return find(cell.writers, at % 16);
+}
+
 size_t History::bytes() const {
   size_t total = nodes.size() * sizeof(Node) + granules.size() * sizeof(Granules) +
                  strongs.size() * sizeof(Strong);

@@ -122,6 +122,8 @@ public:
   void finish(Access &a);
   /// Marks bytes as written before everything.
   void forget(Line &line, uint32_t from, uint32_t to);
+  /// The last write of a byte of a line; clock 0 if there was none.
+  Epoch lastWrite(const Line &line, uint32_t at) const;
   /// Host memory in use beside the lines.
   size_t bytes() const;
 

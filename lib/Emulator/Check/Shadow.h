@@ -68,6 +68,9 @@ public:
            static_cast<uint64_t>(std::count_if(lines.begin(), lines.end(),
                                                [](const auto &line) { return line.touched(); }));
   }
+  Epoch lastWrite(uint32_t address) const {
+    return history.lastWrite(lines[address / History::kLine], address % History::kLine);
+  }
   size_t bytes() const { return lines.size() * sizeof(History::Line) + history.bytes(); }
 
 private:

@@ -186,7 +186,7 @@ Step copyToShared(Context &c, const Instr &in) {
     } else {
       op->targets.push_back(target);
     }
-    op->pieces = 1 + c.cluster.random.below(4);
+    op->pieces = c.cluster.copyPieces();
     ++c.cluster.stats.tmaLoads;
     c.cluster.addAsync(std::move(op));
   }

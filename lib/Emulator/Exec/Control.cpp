@@ -53,13 +53,23 @@ void buildSetmaxnreg(Decoder &d, int) {
   d.out.exec = setmaxnreg;
 }
 
+// griddepcontrol (9.7.13.13).
+Step launchDependents(Context &c, const Instr &) {
+  c.cluster.launchDependents(c.cta);
+  return Step::Next;
+}
+Step waitForGrids(Context &c, const Instr &) { return c.cluster.waitForGrids(c); }
+void buildDependents(Decoder &d, int) {
+  if (d.expectOperands(0, 0))
+    d.out.exec = d.has("wait") ? waitForGrids : launchDependents;
+}
+
 const Form forms[] = {
     {"bra", "uni?", buildBra},
     {"trap", "", buildTrap},
     {"brkpt", "", buildTrap},
     {"nanosleep", "u32", buildYield},
-    // One launch at a time: whatever a dependent launch waits for has happened (9.7.12.13).
-    {"griddepcontrol", "launch_dependents|wait", buildNothing},
+    {"griddepcontrol", "launch_dependents|wait", buildDependents},
     {"pmevent", "mask?", buildNothing},
     {"setmaxnreg", "inc|dec sync aligned u32", buildSetmaxnreg},
 };

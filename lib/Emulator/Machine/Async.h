@@ -63,7 +63,7 @@ struct AsyncOp {
     who.pc = pc;
     who.warp = static_cast<int>(warp->index);
     who.lane = static_cast<int>(lane);
-    who.cluster = static_cast<uint32_t>(cta->cluster->linearId());
+    who.cluster = cta->cluster->worldId();
     who.rank = cta->rank;
     return who;
   }

@@ -350,8 +350,7 @@ void Cluster::mbarrierArrive(Cta &target, Mbarrier &b, int64_t count, const Mbar
     if (strict() && by.rank == target.rank)
       b.arrivingLocally.join(order->strict);
   }
-  b.last = by;
-  b.last.phase = b.phase;
+  b.remember(by);
   ++progress;
   mbarrierMaybeComplete(target, b);
 }

@@ -32,7 +32,7 @@ std::string laneText(uint32_t mask) {
   return text.empty() ? "none" : text;
 }
 
-Site Cluster::site(std::string action, uint32_t pc, uint32_t rank, int warp, int lane) const {
+Site siteIn(const Kernel &kernel, std::string action, uint32_t pc) {
   Site s;
   s.action = std::move(action);
   if (pc < kernel.info.size()) {
@@ -41,6 +41,11 @@ Site Cluster::site(std::string action, uint32_t pc, uint32_t rank, int warp, int
     s.ptxText = info.text;
     s.source = kernel.module->source(info.location);
   }
+  return s;
+}
+
+Site Cluster::site(std::string action, uint32_t pc, uint32_t rank, int warp, int lane) const {
+  Site s = siteIn(kernel, std::move(action), pc);
   s.cta = ctaId(linear, rank);
   s.warp = warp;
   s.lane = lane;
@@ -354,167 +359,6 @@ void Cluster::reportConflict(Cta &target, const Conflict &conflict, const Access
   conflictIndex[key] = findings.size() > before ? before : ~size_t(0);
 }
 
-// When nobody can go on.
-
-bool Cluster::unstick() {
-  if (releaseMeetings())
-    return true;
-  if (stuckProgress == progress)
-    return false;
-  // Time passes: every suspended try_wait returns false once.
-  stuckProgress = progress;
-  bool any = false;
-  for (auto &cta : ctas)
-    for (auto &warp : cta->warps)
-      for (Fragment &f : warp->fragments)
-        if (f.wait == Wait::Mbarrier) {
-          f.wait = Wait::Ready;
-          f.timeUp = true;
-          any = true;
-        }
-  return any;
-}
-
-std::string Cluster::describeMbarrier(const Cta &, const Mbarrier &b) const {
-  std::string text =
-      "mbarrier " + hex(b.address) + " is in phase " + std::to_string(b.phase) + ", ";
-  text += b.pending ? std::to_string(b.pending) + " of " + std::to_string(b.expected) +
-                          " arrivals are missing"
-                    : "all " + std::to_string(b.expected) + " arrivals are there";
-  text += ", " + std::to_string(b.tx) + " bytes are outstanding";
-  return text;
-}
-
-void Cluster::explainMbarrier(const Cta &cta, const Mbarrier &b, std::vector<Site> &sites) const {
-  if (b.last.pc != ~0u)
-    sites.push_back(site("last arrived at mbarrier " + hex(b.address) + " (in phase " +
-                             std::to_string(b.last.phase) + ")",
-                         b.last.pc, b.last.rank, b.last.warp, b.last.lane));
-  if (b.lastExpect.pc != ~0u)
-    sites.push_back(site("last expected bytes at mbarrier " + hex(b.address) + " (in phase " +
-                             std::to_string(b.lastExpect.phase) + ")",
-                         b.lastExpect.pc, b.lastExpect.rank, b.lastExpect.warp, b.lastExpect.lane));
-  sites.push_back(site("initialised mbarrier " + hex(b.address) + " for " +
-                           std::to_string(b.expected) + " arrivals",
-                       b.initPc, cta.rank, b.initWarp, -1));
-}
-
-std::string Cluster::waitText(const Cta &cta, const Fragment &f) const {
-  switch (f.wait) {
-  case Wait::Ready:
-  case Wait::Mbarrier: {
-    auto found = cta.mbarriers.find(f.object);
-    if (found == cta.mbarriers.end())
-      return "polls";
-    return std::string(f.wait == Wait::Ready ? "polls for" : "waits for") + " phase " +
-           std::to_string(f.value) + ": " + describeMbarrier(cta, found->second);
-  }
-  case Wait::Barrier: {
-    const NamedBarrier &b = cta.barriers[f.object];
-    uint32_t expected = b.wholeCta ? cta.liveWarps * 32 : b.expected;
-    return "waits at barrier " + std::to_string(f.object) + ": " + std::to_string(b.arrived) +
-           " of " + std::to_string(expected) + " threads have arrived";
-  }
-  case Wait::Cluster:
-    return "waits at the cluster barrier";
-  case Wait::Bulk:
-    return "waits for its asynchronous copies";
-  case Wait::Wgmma:
-    return "waits for wgmma, which not all warps of the warpgroup have issued";
-  case Wait::Registers:
-    return "waits in setmaxnreg for " + std::to_string(f.value) + " registers; " +
-           std::to_string(cta.registerPool) + " are free";
-  case Wait::Ordered:
-    return "waits for global memory";
-  case Wait::WarpSync:
-    return "waits for lanes " + laneText(f.object & ~f.mask) + " of its warp";
-  }
-  return "waits";
-}
-
-void Cluster::reportDeadlock() {
-  std::vector<Site> sites;
-  std::string summary;
-  std::set<std::pair<uint32_t, uint32_t>> explained;
-  unsigned waiting = 0;
-  for (auto &cta : ctas) {
-    std::set<std::pair<uint32_t, uint64_t>> described;
-    for (auto &warp : cta->warps)
-      for (const Fragment &f : warp->fragments) {
-        ++waiting;
-        // Warps that wait for the same thing at the same place are told once.
-        if (!described.insert({f.pc, uint64_t(f.wait) << 32 | f.object}).second ||
-            sites.size() >= 24)
-          continue;
-        std::string text = waitText(*cta, f);
-        if (f.mask != warp->live)
-          text += " (lanes " + laneText(f.mask) + ")";
-        sites.push_back(site(text, f.pc, cta->rank, static_cast<int>(warp->index), -1));
-        bool barrier = f.wait == Wait::Mbarrier || f.wait == Wait::Ready;
-        auto found = barrier ? cta->mbarriers.find(f.object) : cta->mbarriers.end();
-        if (found == cta->mbarriers.end() || !explained.insert({cta->rank, f.object}).second)
-          continue;
-        const Mbarrier &b = found->second;
-        if (summary.size() < 600)
-          summary += "; " + describeMbarrier(*cta, b);
-        explainMbarrier(*cta, b, sites);
-        bool arriving = false;
-        for (const auto &op : async)
-          arriving |= op->signals(*cta, b.address);
-        if (b.pending == 0 && b.tx > 0 && !arriving) {
-          std::vector<Site> both;
-          if (b.lastExpect.pc != ~0u)
-            both.push_back(site("expected bytes last", b.lastExpect.pc, b.lastExpect.rank,
-                                b.lastExpect.warp, b.lastExpect.lane));
-          both.push_back(site("waits", f.pc, cta->rank, static_cast<int>(warp->index), -1));
-          report("mbarrier-bytes",
-                 "mbarrier " + hex(b.address) + " expects " + std::to_string(b.tx) +
-                     " more bytes and no copy in flight will deliver them",
-                 std::move(both),
-                 "expect_tx must announce exactly the bytes that the copies of the phase deliver");
-        } else if (b.pending == b.expected && b.tx == 0 && !arriving &&
-                   uint32_t(f.value) == b.phase) {
-          std::vector<Site> both{site("waits for phase " + std::to_string(f.value), f.pc, cta->rank,
-                                      static_cast<int>(warp->index), -1)};
-          if (b.last.pc != ~0u)
-            both.push_back(site("last arrived, in phase " + std::to_string(b.last.phase), b.last.pc,
-                                b.last.rank, b.last.warp, b.last.lane));
-          report(
-              "mbarrier-parity",
-              "nobody arrives in phase " + std::to_string(b.phase) + " of mbarrier " +
-                  hex(b.address) + ", which is waited for",
-              std::move(both),
-              "is the parity of the wait that of a phase to come, or does the other side wait for "
-              "this one?");
-        } else if (b.pending > 0 && b.pending < b.expected && b.tx == 0) {
-          report("mbarrier-arrivals",
-                 "mbarrier " + hex(b.address) + " was initialised for " +
-                     std::to_string(b.expected) + " arrivals and " + std::to_string(b.pending) +
-                     " never come",
-                 {site("initialised", b.initPc, cta->rank, b.initWarp, -1),
-                  site("arrived last", b.last.pc, b.last.rank, b.last.warp, b.last.lane)},
-                 "the count in mbarrier.init must equal the arrivals of one phase");
-        }
-      }
-    for (auto &warp : cta->warps)
-      for (const Fragment &f : warp->fragments)
-        if (f.wait == Wait::Registers) {
-          report("setmaxnreg-pool",
-                 "setmaxnreg asks for " + std::to_string(f.value) + " registers and " +
-                     std::to_string(cta->registerPool) +
-                     " are free in the CTA: the budgets exceed " +
-                     std::to_string(launch.launchRegisters) + " registers a thread at launch",
-                 {site("waits for registers", f.pc, cta->rank, static_cast<int>(warp->index), -1)},
-                 "the sum of registers over all warps must not exceed what the launch allots");
-        }
-  }
-  report("deadlock",
-         "nobody can make progress: " + std::to_string(waiting) + " warps wait" + summary,
-         std::move(sites));
-  stopped = true;
-  outcome = Outcome::Deadlock;
-}
-
 void Cluster::checkLeftArrivals(const Cta &cta) {
   // A phase that is under way at the end is no fault by itself; beside a race it tells a count that
   // is too low, which lets phases complete early, from a wait that is missing.
@@ -530,20 +374,6 @@ void Cluster::checkLeftArrivals(const Cta &cta) {
           {site("initialised", b.initPc, cta.rank, b.initWarp, -1),
            site("arrived last", b.last.pc, b.last.rank, b.last.warp, b.last.lane)},
           "the count in mbarrier.init must equal the arrivals of one phase");
-}
-
-void Cluster::reportLivelock() {
-  std::vector<Site> sites;
-  for (auto &cta : ctas)
-    for (auto &warp : cta->warps)
-      for (const Fragment &f : warp->fragments)
-        if (sites.size() < 8)
-          sites.push_back(site(f.wait == Wait::Ready ? "runs" : waitText(*cta, f), f.pc, cta->rank,
-                               static_cast<int>(warp->index), -1));
-  report("livelock", "threads poll, and no memory, barrier or copy changes any more",
-         std::move(sites));
-  stopped = true;
-  outcome = Outcome::Deadlock;
 }
 
 } // namespace girih::emu

@@ -1,5 +1,4 @@
-// A cluster's life: its start, the choice of who runs next, the instruction loop, divergence, and
-// the commit.
+// A cluster's life: its start, the instruction loop, divergence, and the commit.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -26,7 +25,8 @@ void CtaPool::give(std::unique_ptr<Cta> cta) {
 
 Cluster::Cluster(const LaunchContext &launch, uint64_t linear)
     : launch(launch), kernel(*launch.kernel),
-      random(launch.options.seed * 0x2545f4914f6cdd1du + linear), linear(linear) {
+      random(launch.options.seed * 0x2545f4914f6cdd1du + linear + (uint64_t(launch.ordinal) << 48)),
+      linear(linear) {
   starved = random.below(launch.warpsPerCta * launch.clusterSize);
 }
 
@@ -49,9 +49,8 @@ void Cluster::retire() {
   ctas.clear();
 }
 
-Dim3 Cluster::ctaId(uint64_t cluster, uint32_t rank) const {
-  const Dim3 &shape = launch.cluster;
-  uint64_t clustersX = launch.grid.x / shape.x, clustersY = launch.grid.y / shape.y;
+Dim3 ctaOf(const Dim3 &grid, const Dim3 &shape, uint64_t cluster, uint32_t rank) {
+  const uint64_t clustersX = grid.x / shape.x, clustersY = grid.y / shape.y;
   Dim3 id;
   id.x = static_cast<uint32_t>(cluster % clustersX) * shape.x + rank % shape.x;
   id.y =
@@ -59,6 +58,10 @@ Dim3 Cluster::ctaId(uint64_t cluster, uint32_t rank) const {
   id.z =
       static_cast<uint32_t>(cluster / clustersX / clustersY) * shape.z + rank / shape.x / shape.y;
   return id;
+}
+
+Dim3 Cluster::ctaId(uint64_t cluster, uint32_t rank) const {
+  return ctaOf(launch.grid, launch.cluster, cluster, rank);
 }
 
 void Cluster::startCta(Cta &cta, uint32_t rank) {
@@ -78,6 +81,7 @@ void Cluster::startCta(Cta &cta, uint32_t rank) {
   for (; cta.usedBarriers; cta.usedBarriers &= cta.usedBarriers - 1)
     cta.barriers[__builtin_ctz(cta.usedBarriers)] = NamedBarrier();
   cta.registerPool = 0;
+  cta.dependentsLaunched = false;
   cta.liveWarps = launch.warpsPerCta;
   cta.wgmmaQueues.resize((launch.warpsPerCta + 3) / 4);
   for (WgmmaQueue &queue : cta.wgmmaQueues) {
@@ -123,6 +127,11 @@ void Cluster::startWarp(Cta &cta, Warp &warp, uint32_t index) {
   warp.order.seen.raise(warp.agent, 1);
   if (strict())
     warp.order.strict.raise(warp.agent, 1);
+  if (launch.known)
+    for (Clock *clock : {&warp.order.seen, &warp.order.fencedGlobal, &warp.order.published})
+      clock->join(launch.known, worldId());
+  if (launch.known && strict())
+    warp.order.strict.join(launch.known, worldId());
   warp.tracked.assign(kernel.tracked.size(), Warp::Pending());
   warp.accumulators.resize(kernel.accumulatorSets.size());
   Fragment whole;
@@ -205,8 +214,7 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
         value = launch.warpsPerCta;
         break;
       case Special::SmId:
-        value = static_cast<uint32_t>((linear * launch.clusterSize + cta.rank) %
-                                      launch.multiprocessors);
+        value = multiprocessors[cta.rank];
         break;
       case Special::NsmId:
         value = launch.multiprocessors;
@@ -300,120 +308,12 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
   }
 }
 
-bool Cluster::asyncPending() const {
-  if (!async.empty())
-    return true;
-  for (const auto &cta : ctas)
-    for (const WgmmaQueue &queue : cta->wgmmaQueues)
-      if (!queue.operations.empty() && queue.operations.front()->arrived == 15)
-        return true;
-  return false;
-}
-
-Warp *Cluster::pickWarp(bool &polling) {
-  const uint32_t perCta = launch.warpsPerCta, count = perCta * launch.clusterSize;
-  const Adversary adversary = launch.options.adversary;
-  uint32_t start = random.below(count);
-  // Even an adversary lets everybody run some time: a program may rely on that.
-  const bool lenient = adversary != Adversary::None && random.below(16) == 0;
-  Warp *fallback = nullptr, *starvedWarp = nullptr;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t at = lenient                                  ? (start + i) % count
-                  : adversary == Adversary::ProducersFirst ? i
-                  : adversary == Adversary::ConsumersFirst ? count - 1 - i
-                                                           : (start + i) % count;
-    Warp &warp = *ctas[at / perCta]->warps[at % perCta];
-    bool ready = false, fresh = false;
-    for (const Fragment &f : warp.fragments)
-      if (f.wait == Wait::Ready) {
-        ready = true;
-        fresh |= f.polls == 0;
-      }
-    if (!ready)
-      continue;
-    if (adversary == Adversary::StarveOne && at == starved && !lenient) {
-      starvedWarp = &warp;
-      continue;
-    }
-    if (fresh) {
-      polling = false;
-      return &warp;
-    }
-    // Among those that only poll, the random start keeps it fair.
-    if (!fallback || random.below(3) == 0)
-      fallback = &warp;
-  }
-  polling = true;
-  if (starvedWarp && (!fallback || random.below(4) == 0))
-    return starvedWarp;
-  return fallback;
-}
-
 void Cluster::runQuantum(uint64_t budget) {
   if (!begun)
     begin();
   runSteps(budget);
   if (finished())
     retire();
-}
-
-void Cluster::runSteps(uint64_t budget) {
-  budgetEnd = steps + budget;
-  if (seenHeapChanges != launch.memory->heapChanges)
-    forgetAllocations();
-  const Adversary adversary = launch.options.adversary;
-  double share = adversary == Adversary::AsyncLate    ? 0
-                 : adversary == Adversary::AsyncEarly ? 1
-                                                      : launch.asyncShare;
-  while (!finished() && steps < budgetEnd) {
-    if (launch.options.cancel && launch.options.cancel->load(std::memory_order_relaxed)) {
-      stopped = true;
-      outcome = Outcome::Cancelled;
-      return;
-    }
-    ++steps;
-    bool pending = asyncPending();
-    if (pending && share > 0 && random.chance(share)) {
-      advanceAsync();
-      continue;
-    }
-    bool polling = false;
-    Warp *warp = liveCtas ? pickWarp(polling) : nullptr;
-    if (warp && polling) {
-      // Nobody does anything but ask again: let what is in flight proceed, or the other clusters,
-      // or give up.
-      if (pending) {
-        advanceAsync();
-      } else if (waitsForCommit()) {
-        return;
-      } else {
-        if (idleProgress != progress) {
-          idleProgress = progress;
-          idlePolls = 0;
-        }
-        if (++idlePolls > 2000) {
-          reportDeadlock();
-          return;
-        }
-      }
-    }
-    if (warp) {
-      // Mostly long runs, for speed; often enough short ones, for the interleavings.
-      uint32_t burst = random.below(4) == 0 ? 1 + random.below(6) : 16 + random.below(240);
-      runWarp(*warp, burst);
-      continue;
-    }
-    if (pending) {
-      advanceAsync();
-      continue;
-    }
-    if (waitsForCommit())
-      return;
-    if (!unstick()) {
-      reportDeadlock();
-      return;
-    }
-  }
 }
 
 Fragment *Cluster::findFragment(Warp &warp, uint32_t id) {
@@ -448,17 +348,7 @@ void Cluster::checkAligned(Context &c) {
 }
 
 bool Cluster::runWarp(Warp &warp, uint32_t burst) {
-  // One of the fragments that can run; those that poll come second.
-  uint32_t chosen = ~0u, seen = 0;
-  bool anyFresh = false;
-  for (const Fragment &f : warp.fragments)
-    anyFresh |= f.wait == Wait::Ready && f.polls == 0;
-  for (uint32_t i = 0; i < warp.fragments.size(); ++i) {
-    const Fragment &f = warp.fragments[i];
-    if (f.wait == Wait::Ready && (!anyFresh || f.polls == 0) &&
-        (seen++ == 0 || random.below(seen) == 0))
-      chosen = i;
-  }
+  const uint32_t chosen = chooseFragment(warp);
   if (chosen == ~0u)
     return false;
   Cta &cta = *warp.cta;
@@ -543,6 +433,10 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
     if (step == Step::Yield) {
       ++pollOps;
       if (now) {
+        const bool again = now->polledPc == pc && now->polledProgress == progress;
+        now->spins = again ? now->spins + 1 : 0;
+        now->polledPc = pc;
+        now->polledProgress = progress;
         now->pc = pc + 1;
         if (now->pc == now->meetPc)
           arriveAtMeeting(warp, static_cast<uint32_t>(now - warp.fragments.data()));
@@ -553,6 +447,10 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
       ordered.push_back({cta.rank, warp.index, id});
     break;
   }
+  // Who runs on without asking is computing.
+  if (burst == ~0u)
+    if (Fragment *now = findFragment(warp, id))
+      now->spins = 0;
   steps += executed;
   stats.warpInstructions += executed;
   stats.threadInstructions += threads;
@@ -570,6 +468,7 @@ void Cluster::diverge(Context &c, uint32_t taken, uint32_t target) {
     f.meet = newMeeting(warp, {.pc = meet, .mask = f.mask, .parent = f.meet, .call = f.call});
     f.meetPc = meet;
   }
+  const uint32_t stays = f.id;
   Fragment other = f;
   other.id = nextFragment++;
   other.mask = taken;
@@ -581,6 +480,13 @@ void Cluster::diverge(Context &c, uint32_t taken, uint32_t target) {
   // The caller looks after f; the new one may be where it meets already.
   if (other.pc == other.meetPc)
     arriveAtMeeting(warp, static_cast<uint32_t>(warp.fragments.size() - 1));
+  if (!launch.singly.empty() && launch.singly[c.pc]) {
+    // Each part that is split goes on by itself; f has not reached its meeting yet.
+    if (other.pc != other.meetPc)
+      splitLanes(warp, other.id);
+    if (c.pc + 1 != other.meetPc)
+      splitLanes(warp, stays);
+  }
 }
 
 int32_t Cluster::newMeeting(Warp &warp, const Meeting &meeting) {
@@ -771,6 +677,7 @@ void Cluster::ctaFinished(Cta &cta) {
       stats.touchedBytes = cta.shadow->touched();
     }
   }
+  letDependents(cta);
   checkLeftArrivals(cta);
   checkSetmaxnreg(cta);
 }
@@ -802,36 +709,6 @@ void Cluster::checkSetmaxnreg(const Cta &cta) {
 // Asynchronous operations.
 
 void Cluster::addAsync(std::unique_ptr<AsyncOp> op) { async.push_back(std::move(op)); }
-
-bool Cluster::advanceAsync() {
-  uint32_t ready = 0;
-  for (auto &cta : ctas)
-    for (WgmmaQueue &queue : cta->wgmmaQueues)
-      ready += !queue.operations.empty() && queue.operations.front()->arrived == 15;
-  uint32_t total = static_cast<uint32_t>(async.size()) + ready;
-  if (!total)
-    return false;
-  uint32_t pick = random.below(total);
-  ++progress;
-  hash(uint64_t(0xa5) << 56 ^ pick);
-  if (pick < async.size()) {
-    // The operation may add others while it runs; it stays alive here.
-    if (async[pick]->advance(*this)) {
-      if (async[pick]->endsAtCommit())
-        atCommit.push_back(std::move(async[pick]));
-      async.erase(async.begin() + pick);
-    }
-    return true;
-  }
-  pick -= static_cast<uint32_t>(async.size());
-  for (auto &cta : ctas)
-    for (uint32_t group = 0; group < cta->wgmmaQueues.size(); ++group) {
-      WgmmaQueue &queue = cta->wgmmaQueues[group];
-      if (!queue.operations.empty() && queue.operations.front()->arrived == 15 && pick-- == 0)
-        return runWgmma(*cta, group);
-    }
-  return false;
-}
 
 void Cluster::wakeBulk(Warp &warp) {
   for (Fragment &f : warp.fragments)
@@ -898,6 +775,7 @@ void Cluster::commit() {
       c.mask &= in.flags & kGuardNegated ? ~guard : guard;
     }
     ++pollOps;
+    f->polledPc = f->pc;
     hash(uint64_t(0xc3) << 56 ^ uint64_t(op.warp) << 32 ^ f->pc);
     in.exec(c, in);
     if (stopped)

@@ -7,14 +7,43 @@
 
 namespace girih::emu {
 
+namespace {
+/// The grid that a cluster belongs to.
+const GridRecord *gridOf(const LaunchContext &launch, uint32_t cluster) {
+  if (launch.grids)
+    for (const GridRecord &record : *launch.grids)
+      if (cluster - record.firstCluster < record.clusters)
+        return &record;
+  return nullptr;
+}
+} // namespace
+
+Site Cluster::epochSite(const Epoch &e, std::string action, int lane) const {
+  const GridRecord *record = gridOf(launch, e.cluster);
+  Site s;
+  if (!record || record->id == launch.gridId)
+    s = siteIn(kernel, std::move(action), static_cast<uint32_t>(e.pc));
+  else if (record->kernel)
+    s = siteIn(*record->kernel,
+               "in kernel " + record->name + ", launch " + std::to_string(record->id) + ", " +
+                   action,
+               static_cast<uint32_t>(e.pc));
+  else
+    s.action = "in kernel " + record->name + ", an earlier launch, " + action;
+  if (record)
+    s.cta = ctaOf(record->grid, record->cluster, e.cluster - record->firstCluster,
+                  static_cast<uint32_t>(e.rank));
+  s.warp = static_cast<int>(e.warp);
+  s.lane = lane;
+  return s;
+}
+
 void Cluster::reportGlobalConflict(const GlobalShadow::Found &found) {
   const Conflict &conflict = found.conflict;
   const Epoch &other = conflict.other, &mine = found.epoch;
   auto sideOf = [&](const Epoch &e, bool wrote, int lane) {
     std::string action = e.atomic ? "atomically updated" : accessName(e.kind(), wrote);
-    Site s =
-        site(std::move(action), static_cast<uint32_t>(e.pc), 0, static_cast<int>(e.warp), lane);
-    s.cta = ctaId(e.cluster, static_cast<uint32_t>(e.rank));
+    Site s = epochSite(e, std::move(action), lane);
     s.space = "global";
     s.address = conflict.address;
     s.bytes = conflict.bytes;
@@ -48,7 +77,14 @@ void Cluster::reportGlobalConflict(const GlobalShadow::Found &found) {
                    ? " is read while nothing orders the read after the write"
                    : " is overwritten while nothing orders the write after a read");
   std::string hint;
-  if (conflict.scope) {
+  const GridRecord *otherGrid = gridOf(launch, other.cluster);
+  if (otherGrid && otherGrid->id != launch.gridId) {
+    message += ": the two launches may run at the same time, and nothing that one has waited for "
+               "puts the other before it";
+    hint =
+        "put both into one stream, let one wait for an event of the other, or, in a programmatic "
+        "dependent launch, execute griddepcontrol.wait before the access";
+  } else if (conflict.scope) {
     message += ": both are strong, but the scope of one leaves the other thread out";
     hint = sameCta ? "widen the scope"
                    : "threads of different CTAs need scope .gpu (or .cluster "
@@ -73,7 +109,8 @@ void Cluster::reportGlobalConflict(const GlobalShadow::Found &found) {
         "the first side needs a fence (__threadfence) or a release before its signal, the second "
         "an acquire or a fence after it has seen the signal";
   }
-  if (!conflict.scope && (mine.strong || other.strong) && !sameWarp)
+  if (!conflict.scope && (!otherGrid || otherGrid->id == launch.gridId) &&
+      (mine.strong || other.strong) && !sameWarp)
     hint += "; an atomic or volatile access does not order an ordinary one";
   report("global-race", message + letter, std::move(sites), std::move(hint), found.count, severity);
 }

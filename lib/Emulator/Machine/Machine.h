@@ -32,6 +32,7 @@
 namespace girih::emu {
 
 class Cluster;
+class Standstill;
 struct WgmmaForm;
 /// Ends the message of a note of the strict memory model.
 constexpr const char *kByTheLetter =
@@ -60,6 +61,7 @@ enum class Wait : uint8_t {
   Registers, ///< the register pool
   Ordered,   ///< an operation that takes effect at the commit
   WarpSync,  ///< lanes of a .sync instruction's mask that are not there yet
+  Grid,      ///< the end of the grids before this one
 };
 
 /// Lanes that execute together.
@@ -79,6 +81,12 @@ struct Fragment {
   bool timeUp = false;
   /// Number of consecutive polls that found nothing.
   uint32_t polls = 0;
+  /// The last instruction that asked whether something has changed, or ~0.
+  uint32_t polledPc = ~0u;
+  /// How often in a row it has come back there without anything in the cluster having changed.
+  uint32_t spins = 0;
+  uint64_t polledProgress = 0;
+  bool isFresh() const { return polls == 0 && spins == 0; }
 };
 
 /// Lanes that parted and shall meet again at `pc`: behind a branch, or behind a call.
@@ -257,6 +265,17 @@ struct Mbarrier {
   Clock arrivingLocally, releasedLocally;
   Arrival last, lastExpect;
   Arrival lastCopy; ///< known to have landed by those who saw phase lastCopy.phase complete
+  /// Some that have arrived before, each with its last phase: they may be who is missing.
+  Arrival arrivers[6];
+  void remember(const Arrival &by) {
+    last = by;
+    last.phase = phase;
+    for (Arrival &a : arrivers)
+      if (a.pc == ~0u || (a.warp == by.warp && a.rank == by.rank && a.pc == by.pc)) {
+        a = last;
+        return;
+      }
+  }
 };
 
 /// What barrier.red makes of its predicates.
@@ -311,6 +330,7 @@ struct Cta {
   std::vector<WgmmaQueue> wgmmaQueues;
   int64_t registerPool = 0;
   uint32_t liveWarps = 0;
+  bool dependentsLaunched = false; ///< see Cluster::launchDependents
 };
 
 /// CTAs that have finished and whose memory the next ones take over.
@@ -323,6 +343,27 @@ private:
   std::mutex mutex;
   std::vector<std::unique_ptr<Cta>> free;
 };
+
+/// A grid as others remember it.
+struct GridRecord {
+  LaunchId id = 0;
+  uint32_t firstCluster = 0;
+  uint64_t clusters = 0;
+  Dim3 grid, cluster;
+  std::string name;
+  const Kernel *kernel = nullptr; ///< nullptr once its result was taken
+  bool over = false;
+  /// Clusters known to be over when it started, and once it is over.
+  std::vector<World::Range> atStart, atEnd;
+};
+
+/// Where in a grid a CTA is.
+Dim3 ctaOf(const Dim3 &grid, const Dim3 &clusterShape, uint64_t cluster, uint32_t rank);
+/// One side of a finding, by a thread of any grid.
+Site siteIn(const Kernel &kernel, std::string action, uint32_t pc);
+
+/// For Adversary::LanesSingly.
+std::vector<bool> branchesOfSingleLanes(const Kernel &kernel);
 
 /// What a launch shares among its clusters; constant while they run.
 struct LaunchContext {
@@ -337,7 +378,21 @@ struct LaunchContext {
   uint32_t dynamicBase = 0;
   uint32_t launchRegisters = 0;
   uint32_t multiprocessors = 132;
-  uint64_t gridId = 0;
+  LaunchId gridId = 0;
+  uint32_t ordinal = 0; ///< among the grids that were there when it was enqueued
+  /// Everything that this grid waits for in stream order is over; set between rounds.
+  bool predecessorsDone = true;
+  /// Clusters of grids that may run at the same time are numbered through: this one's begin here.
+  uint32_t firstCluster = 0;
+  /// The grids that those numbers belong to.
+  const std::vector<GridRecord> *grids = nullptr;
+  /// With checks: what is known to have happened before the grid started, and after its
+  /// griddepcontrol.wait.
+  WorldPtr known, awaited;
+  /// Of global memory; looked into for reports only.
+  const GlobalShadow *shadow = nullptr;
+  /// Of Adversary::LanesSingly: branches after which lanes run one at a time.
+  std::vector<bool> singly;
   std::vector<uint8_t> params;
   double asyncShare = 0.3; ///< how eagerly asynchronous operations proceed
 };
@@ -423,6 +478,11 @@ public:
   uint64_t progress = 0; ///< counts changes of memory, barrier and asynchronous state
   bool memoryChanged = false;
   uint64_t pollOps = 0; ///< instructions that ask whether something has changed
+  /// Where each CTA is, by rank.
+  std::vector<uint16_t> multiprocessors;
+  /// CTAs that have allowed dependent grids to start, or have exited.
+  uint32_t dependentsLaunched = 0;
+  bool executedLaunchDependents = false;
   EditedMaps maps;
 
   void hash(uint64_t event) {
@@ -555,10 +615,31 @@ public:
   Step clusterArrive(Context &c, bool release);
   Step clusterWait(Context &c);
 
+  // Dependent grids (9.7.13.13).
+  void launchDependents(Cta &cta) {
+    executedLaunchDependents = true;
+    letDependents(cta);
+  }
+  void letDependents(Cta &cta);
+  Step waitForGrids(Context &c);
+  /// Does a thread wait for the end of other grids?
+  bool waitsForGrid() const;
+  void wakeGrid();
+  /// Time passes without anything happening: clocks leap, and suspended waits give up.
+  void jumpAhead();
+  /// Suspended waits return without success. True if there is one.
+  bool expireWaits();
+  /// The number of this cluster among those of all grids.
+  uint32_t worldId() const { return launch.firstCluster + static_cast<uint32_t>(linear); }
+
   // Asynchronous operations.
   void issueWgmma(Context &c, const WgmmaForm &form);
   Step waitWgmma(Context &c, uint32_t keep);
   void addAsync(std::unique_ptr<AsyncOp> op);
+  /// In how many pieces a copy arrives, at most.
+  uint32_t copyPieces() {
+    return launch.options.adversary == Adversary::TxPieces ? 256 : 1 + random.below(4);
+  }
   void wakeBulk(Warp &warp);
   /// Pieces of a cp.async have landed.
   void copyLanded(Warp &warp, uint32_t sequence, uint32_t lanes);
@@ -597,7 +678,11 @@ public:
   // The heap of device code; at the commit only.
   uint64_t heapAllocate(uint64_t bytes) { return launch.memory->heapAllocate(bytes); }
   bool heapFree(Context &c, uint32_t lane, uint64_t address);
-  uint64_t readClock() { return stats.warpInstructions + ++clockReads; }
+  /// Whoever reads the clock may be waiting for it to advance.
+  uint64_t readClock() {
+    ++pollOps;
+    return stats.warpInstructions + ++clockReads + timeJumped;
+  }
 
   /// Adds a finding, or counts it if the same kind was reported at the same places.
   void report(const char *kind, std::string message, std::vector<Site> sites, std::string hint = {},
@@ -611,8 +696,12 @@ public:
   void passUndefined(Context &c, const Instr &in, uint32_t lanes);
   void reportUndefined(const Context &c, std::string what, uint32_t lane, uint32_t origin);
 
-  /// Every cluster still polls and nothing changes any more: says so and stops.
-  void reportLivelock();
+  /// Faults of barriers that show in who waits for them.
+  void reportWaitFaults();
+  /// Says who waits where, and for what.
+  void describeWaits(Standstill &out);
+  /// Who has accessed global memory, in this grid or another.
+  Site epochSite(const Epoch &epoch, std::string action, int lane) const;
 
   bool checking() const { return launch.options.checks; }
   uint64_t linearId() const { return linear; }
@@ -639,6 +728,11 @@ private:
   void startWarp(Cta &cta, Warp &warp, uint32_t index);
   void runSteps(uint64_t budget);
   bool runWarp(Warp &warp, uint32_t burst);
+  /// The fragment of a warp that runs next; ~0 if none can.
+  uint32_t chooseFragment(const Warp &warp);
+  /// Does a thread ask for what other clusters, or time, may bring?
+  bool anySpins() const;
+  void splitLanes(Warp &warp, uint32_t fragment);
   void arriveAtMeeting(Warp &warp, uint32_t fragmentIndex);
   bool joinLanes(Context &c, uint32_t members, uint32_t fragment);
   int32_t newMeeting(Warp &warp, const Meeting &meeting);
@@ -657,7 +751,10 @@ private:
   bool checkTracked(Context &c, const Instr &instr);
   void checkAligned(Context &c);
   void fillSpecials(Cta &cta, Warp &warp);
-  std::string waitText(const Cta &cta, const Fragment &fragment) const;
+  std::string waitText(const Cta &cta, const Warp &warp, const Fragment &fragment) const;
+  /// What an instruction that asks again and again asks for; empty if that is not known.
+  std::string pollText(Cta &cta, Warp &warp, const Fragment &fragment, Site &writer);
+  void explainWait(Standstill &out, Cta &cta, Warp &warp, const Fragment &fragment);
   bool advanceAsync();
   bool runWgmma(Cta &cta, uint32_t group);
   bool unstick();
@@ -671,7 +768,6 @@ private:
   void checkLeftArrivals(const Cta &cta);
   void checkSetmaxnreg(const Cta &cta);
   std::string describeMbarrier(const Cta &cta, const Mbarrier &barrier) const;
-  void explainMbarrier(const Cta &cta, const Mbarrier &barrier, std::vector<Site> &sites) const;
 
   uint64_t linear;
   bool begun = false;
@@ -695,8 +791,10 @@ private:
   std::unordered_map<uint64_t, size_t> conflictIndex;
   bool committing = false;
   uint64_t idlePolls = 0, idleProgress = 0;
+  uint64_t timeJumped = 0;
   uint64_t steps = 0, budgetEnd = 0;
   uint64_t stuckProgress = ~uint64_t(0);
+  uint32_t expiries = 0; ///< of waits, since then
   /// Allocations that were touched last: a kernel alternates between a few.
   AllocationInfo cachedAllocations[8];
   uint64_t seenHeapChanges = 0;

@@ -41,7 +41,7 @@ Accessor Cluster::accessorOf(const Context &c, uint32_t lane, uint32_t laneBytes
   who.lane = static_cast<int>(lane);
   who.manyLanes = lane >= 32;
   who.laneBytes = laneBytes;
-  who.cluster = static_cast<uint32_t>(linear);
+  who.cluster = worldId();
   who.rank = c.cta.rank;
   who.flags = flags;
   who.synced = c.warp.synced;
@@ -80,7 +80,7 @@ void Cluster::noteGlobalAsync(const Accessor &who, const std::shared_ptr<const S
 void Cluster::orderStrong(const Context &c, SyncPoints &points, uint64_t location, uint16_t flags) {
   Warp &warp = c.warp;
   const Scope scope = scopeOf(flags);
-  const uint32_t self = static_cast<uint32_t>(linear);
+  const uint32_t self = worldId();
   const SyncPoints::Thread by{self, c.cta.rank};
   const bool reads = !(flags & kAccessWrite) || (flags & kAccessAtomic);
   if (reads) {
@@ -117,7 +117,7 @@ void Cluster::orderStrong(const Context &c, SyncPoints &points, uint64_t locatio
 }
 
 void Cluster::acquire(Warp &warp, const Handover &observed) {
-  const uint32_t self = static_cast<uint32_t>(linear);
+  const uint32_t self = worldId();
   const uint32_t now = warp.clock();
   warp.order.seen.join(observed.seen, self);
   warp.order.fencedGlobal.join(observed.fenced, self);

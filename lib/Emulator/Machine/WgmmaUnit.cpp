@@ -238,7 +238,7 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
       who.kind = AccessKind::Wgmma;
       who.pc = op->pc;
       who.warp = static_cast<int>(group * 4);
-      who.cluster = static_cast<uint32_t>(linear);
+      who.cluster = worldId();
       who.rank = cta.rank;
       asyncRead(cta, plan.runs, who);
     }

@@ -154,9 +154,10 @@ std::vector<Case> checkCases() {
        barrier(1) + "T: mbarrier.test_wait.parity.shared::cta.b64 %p0, [%r5], 0; @!%p0 bra T;",
        shared64, "polls for phase 0"},
       {"global flag that nobody sets",
-       "livelock",
+       "deadlock",
        "T: ld.volatile.global.u32 %r4, [%rd0]; setp.eq.u32 %p0, %r4, 0; @%p0 bra T;",
-       {}},
+       {},
+       "(offset 0 of an allocation of 128 bytes), which holds 0x0; no thread has written there"},
       {"elected lane waits for the others", "",
        barrier(31) +
            "setp.lt.u32 %p2, %r0, 32; @!%p2 bra E; setp.ne.u32 %p1, %r0, 0; @%p1 bra OTHERS;" +
