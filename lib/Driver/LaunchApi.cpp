@@ -80,23 +80,26 @@ Refusal checkCluster(const CUfunc_st &function, const Dim3 &grid,
 }
 
 /// Attributes that matter or may be ignored; others could change what a program means.
-Refusal readAttributes(const CUlaunchConfig &config, std::optional<Dim3> &cluster) {
+Refusal readAttributes(const CUlaunchConfig &config, girih::emu::LaunchConfig &launch) {
   if (config.numAttrs && !config.attrs)
     return {CUDA_ERROR_INVALID_VALUE, "attrs is null"};
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute &attribute = config.attrs[i];
     switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      cluster = Dim3{attribute.value.clusterDim.x, attribute.value.clusterDim.y,
-                     attribute.value.clusterDim.z};
+      launch.cluster = Dim3{attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                            attribute.value.clusterDim.z};
+      break;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      launch.cooperative = attribute.value.cooperative != 0;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      launch.programmatic = attribute.value.programmaticStreamSerializationAllowed != 0;
       break;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: // the earlier kernel has ended:
-                                                                // always allowed
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       break;
@@ -178,27 +181,51 @@ void report(const Launch &launch, const girih::emu::LaunchResult &result) {
                     "[" + json + "]");
 }
 
-void run(const Launch &launch, WorkQueue::Ticket ticket) {
+std::optional<girih::emu::LaunchId> start(const Launch &launch, WorkQueue::Ticket ticket,
+                                          std::vector<girih::emu::LaunchId> after) {
   State &state = State::get();
   if (!state.beginLaunch(ticket)) {
     state.noteCancelled(*launch.stream);
-    return;
+    return std::nullopt;
   }
   girih::emu::LaunchConfig config = launch.config;
   config.params = launch.parameters.data();
   config.paramBytes = launch.parameters.size();
   config.options.cancel = &state.cancelFlag();
-  girih::emu::LaunchResult result = state.device().launch(*launch.function, config);
+  return state.device().enqueue(*launch.function, config, std::move(after));
+}
+
+bool finish(const Launch &launch, const girih::emu::LaunchResult &result) {
+  State &state = State::get();
   state.noteStats(result.stats);
-  if (!result.printed.empty()) {
-    // The kernel's printf.
-    std::fputs(result.printed.c_str(), stdout);
-    std::fflush(stdout);
-  }
-  if (result.outcome == girih::emu::Outcome::Cancelled)
+  if (result.outcome == girih::emu::Outcome::Cancelled) {
     state.noteCancelled(*launch.stream);
-  else if (!result.clean())
-    report(launch, result);
+    return true;
+  }
+  if (result.clean())
+    return true;
+  report(launch, result);
+  return false;
+}
+
+/// A cooperative grid must be able to be resident as a whole.
+Refusal checkCooperative(const CUfunc_st &function, const girih::emu::LaunchConfig &config) {
+  if (!config.cooperative)
+    return {};
+  const uint64_t size = config.cluster ? config.cluster->count() : 1;
+  const uint64_t room =
+      State::get()
+          .device()
+          .occupancy(*function.function, static_cast<uint32_t>(config.block.count()),
+                     config.dynamicSharedBytes, static_cast<uint32_t>(size))
+          .clusters *
+      size;
+  if (config.grid.count() <= room)
+    return {};
+  return {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+          "kernel " + function.attributes().name + ": a cooperative launch of " +
+              std::to_string(config.grid.count()) + " blocks, of which " + std::to_string(room) +
+              " can be resident at once"};
 }
 
 } // namespace
@@ -217,8 +244,10 @@ GIRIH_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction 
   launch->stream = stream;
   Dim3 grid{config->gridDimX, config->gridDimY, config->gridDimZ};
   Dim3 block{config->blockDimX, config->blockDimY, config->blockDimZ};
-  std::optional<Dim3> cluster;
-  Refusal refusal = readAttributes(*config, cluster);
+  launch->config.grid = grid;
+  launch->config.block = block;
+  launch->config.dynamicSharedBytes = config->sharedMemBytes;
+  Refusal refusal = readAttributes(*config, launch->config);
   {
     std::lock_guard lock(state.mutex);
     auto found = state.functions.find(handle);
@@ -229,7 +258,9 @@ GIRIH_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction 
     if (!refusal)
       refusal = checkShape(function, grid, block, config->sharedMemBytes);
     if (!refusal)
-      refusal = checkCluster(function, grid, cluster);
+      refusal = checkCluster(function, grid, launch->config.cluster);
+    if (!refusal)
+      refusal = checkCooperative(function, launch->config);
     if (!refusal)
       refusal = packParameters(function.attributes(), parameters, extra, launch->parameters);
     launch->module = function.module;
@@ -238,12 +269,13 @@ GIRIH_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction 
   if (refusal)
     GIRIH_REFUSE(refusal.code, refusal.reason);
 
-  launch->config.grid = grid;
-  launch->config.block = block;
-  launch->config.cluster = cluster;
-  launch->config.dynamicSharedBytes = config->sharedMemBytes;
   launch->config.options = state.optionsForLaunch();
-  state.enqueue(stream, [launch](WorkQueue::Ticket ticket) { run(*launch, ticket); });
+  state.enqueueLaunch(
+      stream,
+      [launch](WorkQueue::Ticket ticket, std::vector<girih::emu::LaunchId> after) {
+        return start(*launch, ticket, std::move(after));
+      },
+      [launch](girih::emu::LaunchResult result) { return finish(*launch, result); });
   return CUDA_SUCCESS;
 }
 

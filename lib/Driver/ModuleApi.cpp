@@ -320,23 +320,37 @@ GIRIH_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, C
   GIRIH_REQUIRE_CONTEXT();
   GIRIH_REQUIRE_POINTER(blocks);
   GIRIH_FIND_FUNCTION(function, handle);
-  const emu::FunctionAttributes &facts = function->attributes();
   if (blockSize <= 0)
     GIRIH_REFUSE(CUDA_ERROR_INVALID_VALUE, "blockSize is " + std::to_string(blockSize));
-  uint64_t warps = (static_cast<uint64_t>(blockSize) + 31) / 32;
-  uint64_t shared = facts.sharedBytes + dynamicSharedBytes;
-  uint64_t count = 0;
-  if (static_cast<uint64_t>(blockSize) <= facts.maxThreadsPerBlock &&
-      shared <= DeviceLimits::sharedPerBlock) {
-    count = std::min<uint64_t>(DeviceLimits::maxBlocksPerSm,
-                               DeviceLimits::maxThreadsPerSm / 32 / warps);
-    count = std::min<uint64_t>(count,
-                               DeviceLimits::sharedPerSm / (shared + DeviceLimits::reservedShared));
-    if (facts.maxRegisters)
-      count = std::min<uint64_t>(count, DeviceLimits::registersPerSm /
-                                            (uint64_t(facts.maxRegisters) * 32 * warps));
-  }
-  *blocks = static_cast<int>(count);
+  *blocks = static_cast<int>(
+      State::get()
+          .device()
+          .occupancy(*function->function, static_cast<uint32_t>(blockSize),
+                     static_cast<uint32_t>(std::min<size_t>(dynamicSharedBytes, UINT32_MAX / 2)))
+          .ctasPerMultiprocessor);
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction handle,
+                                                   const CUlaunchConfig *config) {
+  GIRIH_REQUIRE_CONTEXT();
+  GIRIH_REQUIRE_POINTER(clusters);
+  GIRIH_REQUIRE_POINTER(config);
+  GIRIH_FIND_FUNCTION(function, handle);
+  emu::Dim3 cluster = function->attributes().requiredCluster.value_or(emu::Dim3());
+  for (unsigned i = 0; config->attrs && i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      const auto &given = config->attrs[i].value.clusterDim;
+      cluster = {given.x, given.y, given.z};
+    }
+  const uint64_t threads = uint64_t(config->blockDimX) * config->blockDimY * config->blockDimZ;
+  *clusters = static_cast<int>(
+      State::get()
+          .device()
+          .occupancy(*function->function,
+                     static_cast<uint32_t>(std::min<uint64_t>(threads, 1u << 20)),
+                     config->sharedMemBytes, static_cast<uint32_t>(cluster.count()))
+          .clusters);
   return CUDA_SUCCESS;
 }
 

@@ -48,8 +48,8 @@ std::string Options::readEnvironment() {
   } variables[] = {{"GIRIH_SEED", "seed"},         {"GIRIH_THREADS", "threads"},
                    {"GIRIH_CHECKS", "checks"},     {"GIRIH_SMS", "sms"},
                    {"GIRIH_NUMERICS", "numerics"}, {"GIRIH_ADVERSARY", "adversary"},
-                   {"GIRIH_MODEL", "model"},
-                   {"GIRIH_CONTRACT", "contract"}};
+                   {"GIRIH_MODEL", "model"},       {"GIRIH_CONTRACT", "contract"},
+                   {"GIRIH_CTAS", "ctas"},         {"GIRIH_TRACE", "trace"}};
   for (const auto &entry : variables) {
     const char *value = std::getenv(entry.variable);
     if (!value || !*value)

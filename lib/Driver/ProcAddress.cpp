@@ -43,6 +43,7 @@ const Entry kEntries[] = {
     PLAIN(cuFuncGetAttribute),
     PLAIN(cuFuncSetAttribute),
     PLAIN(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+    PLAIN(cuOccupancyMaxActiveClusters),
     PLAIN(cuLaunchKernel),
     PLAIN(cuLaunchKernelEx),
     VERSIONED(cuMemAlloc, _v2),

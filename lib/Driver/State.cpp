@@ -143,6 +143,8 @@ void State::destroyContext() {
   functions.clear();
   events.clear();
   streams.clear();
+  threadStreams.clear();
+  destroyed.clear();
   allocations.clear();
   emulator.reset();
   error = CUDA_SUCCESS;
@@ -150,38 +152,91 @@ void State::destroyContext() {
 
 StreamPtr State::findStream(CUstream handle) {
   uintptr_t number = reinterpret_cast<uintptr_t>(handle);
-  if (!handle || number == streamLegacy || number == streamPerThread)
+  if (!handle || number == streamLegacy)
     return defaultStream;
   std::lock_guard lock(mutex);
+  if (number == streamPerThread) {
+    StreamPtr &own = threadStreams[std::this_thread::get_id()];
+    if (!own)
+      own = std::make_shared<CUstream_st>();
+    return own;
+  }
   auto found = streams.find(handle);
   return found == streams.end() ? nullptr : found->second;
 }
 
-WorkQueue::Ticket State::enqueue(const StreamPtr &stream,
-                                 std::function<void(WorkQueue::Ticket)> work) {
+// The default stream and those that did not opt out wait for each other (CUDA driver API, "Stream
+// synchronization behavior").
+std::vector<WorkQueue::Ticket> State::lastOfLocked(const StreamPtr &stream) const {
+  std::vector<WorkQueue::Ticket> tickets{stream->last};
+  if (stream == defaultStream) {
+    for (const auto &[handle, other] : streams)
+      if (!(other->flags & CU_STREAM_NON_BLOCKING))
+        tickets.push_back(other->last);
+    for (const auto &[thread, other] : threadStreams)
+      tickets.push_back(other->last);
+    for (const std::weak_ptr<CUstream_st> &weak : destroyed)
+      if (StreamPtr other = weak.lock())
+        tickets.push_back(other->last);
+  }
+  return tickets;
+}
+
+std::vector<WorkQueue::Ticket> State::lastOf(const StreamPtr &stream) {
   std::lock_guard lock(mutex);
-  WorkQueue::Ticket ticket = queue.push([this, work = std::move(work)](WorkQueue::Ticket ticket) {
-    if (error != CUDA_SUCCESS)
-      return;
-    try {
-      work(ticket);
-    } catch (const emu::DeviceError &failure) {
-      fail(CUDA_ERROR_LAUNCH_FAILED, failure.what(), "[]");
-    } catch (const std::bad_alloc &) {
-      fail(CUDA_ERROR_OUT_OF_MEMORY, "this machine has no memory left for the emulated device",
-           "[]");
-    }
-  });
-  stream->last = ticket;
-  // The default stream waits for every stream that did not opt out (CUDA driver API, "Stream
-  // synchronization behavior").
-  if (!(stream->flags & CU_STREAM_NON_BLOCKING))
-    defaultStream->last = ticket;
-  return ticket;
+  return lastOfLocked(stream);
+}
+
+WorkQueue::Ticket State::push(const StreamPtr &stream, WorkQueue::Work work) {
+  std::lock_guard lock(mutex);
+  std::vector<WorkQueue::Ticket> after = lastOfLocked(stream);
+  if (stream != defaultStream && !(stream->flags & CU_STREAM_NON_BLOCKING))
+    after.push_back(defaultStream->last);
+  after.insert(after.end(), stream->waits.begin(), stream->waits.end());
+  stream->waits.clear();
+  return stream->last = queue.push(std::move(work), std::move(after));
+}
+
+void State::guard(const std::function<void()> &work) {
+  try {
+    work();
+  } catch (const emu::DeviceError &failure) {
+    fail(CUDA_ERROR_LAUNCH_FAILED, failure.what(), "[]");
+  } catch (const std::bad_alloc &) {
+    fail(CUDA_ERROR_OUT_OF_MEMORY, "this machine has no memory left for the emulated device", "[]");
+  }
 }
 
 WorkQueue::Ticket State::enqueue(const StreamPtr &stream, std::function<void()> work) {
-  return enqueue(stream, [work = std::move(work)](WorkQueue::Ticket) { work(); });
+  WorkQueue::Work item;
+  // The work keeps the stream, which may be destroyed before its turn comes.
+  item.run = [this, stream, work = std::move(work)](WorkQueue::Ticket) {
+    if (error == CUDA_SUCCESS)
+      guard(work);
+  };
+  return push(stream, std::move(item));
+}
+
+WorkQueue::Ticket State::enqueueLaunch(
+    const StreamPtr &stream,
+    std::function<std::optional<emu::LaunchId>(WorkQueue::Ticket, std::vector<emu::LaunchId>)>
+        start,
+    std::function<bool(emu::LaunchResult)> finish) {
+  WorkQueue::Work item;
+  item.start = [this, stream, start = std::move(start)](WorkQueue::Ticket ticket,
+                                                        std::vector<emu::LaunchId> after) {
+    std::optional<emu::LaunchId> id;
+    if (error == CUDA_SUCCESS)
+      guard([&] { id = start(ticket, std::move(after)); });
+    return id;
+  };
+  item.device = [this]() -> emu::Device & { return device(); };
+  item.step = [this] { guard([this] { device().step(); }); };
+  item.finish = [this, finish = std::move(finish)](emu::LaunchResult result) {
+    // After the first failure the others end without a report.
+    return error == CUDA_SUCCESS && finish(std::move(result));
+  };
+  return push(stream, std::move(item));
 }
 
 CUresult State::runAndWait(const StreamPtr &stream, std::function<void()> work) {

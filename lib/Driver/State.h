@@ -20,6 +20,8 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace girih::cuda {
 
@@ -44,6 +46,8 @@ struct CUmod_st {
 struct CUstream_st {
   unsigned flags = CU_STREAM_DEFAULT;
   WorkQueue::Ticket last = 0;
+  /// Events that the next work waits for.
+  std::vector<WorkQueue::Ticket> waits;
   /// A launch on this stream was cancelled and nobody has been told.
   bool cancelled = false;
 };
@@ -86,8 +90,16 @@ public:
   StreamPtr findStream(CUstream handle);
   /// Work that waits for its turn on a stream. It does not run if the context has failed by then;
   /// what it throws becomes the context's error.
-  WorkQueue::Ticket enqueue(const StreamPtr &stream, std::function<void(WorkQueue::Ticket)> work);
   WorkQueue::Ticket enqueue(const StreamPtr &stream, std::function<void()> work);
+  /// A launch; `start` and `finish` as in WorkQueue::Work, with the same guard.
+  WorkQueue::Ticket enqueueLaunch(
+      const StreamPtr &stream,
+      std::function<std::optional<emu::LaunchId>(WorkQueue::Ticket, std::vector<emu::LaunchId>)>
+          start,
+      std::function<bool(emu::LaunchResult)> finish);
+  /// The tickets that a wait for this stream waits for: its last work and, of the default stream,
+  /// that of every stream that did not opt out.
+  std::vector<WorkQueue::Ticket> lastOf(const StreamPtr &stream);
   /// enqueue, wait, and the state of the context afterwards.
   CUresult runAndWait(const StreamPtr &stream, std::function<void()> work);
   /// What a stream's query or synchronisation returns when its work is over.
@@ -126,6 +138,8 @@ public:
   std::set<CUmodule> modules;
   std::map<CUfunction, CUfunc_st *> functions;
   std::map<CUstream, StreamPtr> streams;
+  /// Streams whose handles are gone, as long as their work is not done.
+  std::vector<std::weak_ptr<CUstream_st>> destroyed;
   std::set<CUevent> events;
   std::map<uint64_t, uint64_t> allocations;
   unsigned contextFlags = 0;
@@ -135,12 +149,18 @@ public:
 private:
   State();
   void destroyContext();
+  WorkQueue::Ticket push(const StreamPtr &stream, WorkQueue::Work work);
+  std::vector<WorkQueue::Ticket> lastOfLocked(const StreamPtr &stream) const;
+  /// Runs something whose errors become the context's.
+  void guard(const std::function<void()> &work);
 
   std::atomic<bool> initialised{false}, cancelling{false};
   std::atomic<CUresult> error{CUDA_SUCCESS};
   std::atomic<int> retained{0};
   CUctx_st primary;
   StreamPtr defaultStream;
+  /// Every thread's own default stream (CU_STREAM_PER_THREAD).
+  std::map<std::thread::id, StreamPtr> threadStreams;
   std::unique_ptr<emu::Device> emulator;
   Options launchOptions;
   std::string reportText, reportJson = "[]", stats = "{}";

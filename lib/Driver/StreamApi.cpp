@@ -48,9 +48,14 @@ GIRIH_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
   State &state = State::get();
   std::lock_guard lock(state.mutex);
   // Work that waits keeps the stream; it goes when that is done.
-  if (!state.streams.erase(handle))
+  auto found = state.streams.find(handle);
+  if (found == state.streams.end())
     GIRIH_REFUSE(CUDA_ERROR_INVALID_HANDLE,
                  text(handle) + " is no stream that cuStreamCreate made");
+  std::erase_if(state.destroyed, [](const auto &stream) { return stream.expired(); });
+  if (!(found->second->flags & CU_STREAM_NON_BLOCKING))
+    state.destroyed.push_back(found->second);
+  state.streams.erase(found);
   return CUDA_SUCCESS;
 }
 
@@ -58,24 +63,18 @@ GIRIH_EXPORT CUresult cuStreamQuery(CUstream handle) {
   GIRIH_REQUIRE_CONTEXT();
   GIRIH_FIND_STREAM(stream, handle);
   State &state = State::get();
-  WorkQueue::Ticket last;
-  {
-    std::lock_guard lock(state.mutex);
-    last = stream->last;
-  }
-  return state.queue.isDone(last) ? state.outcomeOf(*stream) : CUDA_ERROR_NOT_READY;
+  for (WorkQueue::Ticket last : state.lastOf(stream))
+    if (!state.queue.isDone(last))
+      return CUDA_ERROR_NOT_READY;
+  return state.outcomeOf(*stream);
 }
 
 GIRIH_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
   GIRIH_REQUIRE_CONTEXT();
   GIRIH_FIND_STREAM(stream, handle);
   State &state = State::get();
-  WorkQueue::Ticket last;
-  {
-    std::lock_guard lock(state.mutex);
-    last = stream->last;
-  }
-  state.queue.wait(last);
+  for (WorkQueue::Ticket last : state.lastOf(stream))
+    state.queue.wait(last);
   return state.outcomeOf(*stream);
 }
 
@@ -83,7 +82,9 @@ GIRIH_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned
   GIRIH_REQUIRE_CONTEXT();
   GIRIH_FIND_STREAM(stream, handle);
   GIRIH_REQUIRE_EVENT(event);
-  return CUDA_SUCCESS; // what comes later runs later: see WorkQueue.h
+  std::lock_guard lock(State::get().mutex);
+  stream->waits.push_back(event->ticket);
+  return CUDA_SUCCESS;
 }
 
 GIRIH_EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {

@@ -68,6 +68,10 @@ std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::
     return choose(numericsNames, value, options.numerics);
   if (name == "model")
     return choose(modelNames, value, options.model);
+  if (name == "trace") {
+    options.trace = value;
+    return {};
+  }
   if (name == "ctas") {
     try {
       options.ctas = value.empty() ? std::vector<CtaRange>() : parseCtas(value);
@@ -82,7 +86,7 @@ std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::
     (name == "checks" ? options.checks : options.contract) = value == "1";
     return {};
   }
-  return "expected one of the options seed, adversary, numerics, model, checks, contract, ctas";
+  return "expected one of the options seed, adversary, numerics, model, checks, contract, ctas, trace";
 }
 
 } // namespace girih::emu

@@ -20,6 +20,8 @@ _DEFAULTS = {
     "threads": "0",
     "checks": "1",
     "adversary": "none",
+    "ctas": "",
+    "trace": "",
     "numerics": "hopper",
     "contract": "0",
 }

@@ -24,6 +24,9 @@ ADVERSARIES = (
     "starve-one",
     "producers-first",
     "consumers-first",
+    "tx-pieces",
+    "ctas-reversed",
+    "lanes-singly",
 )
 
 _CLUSTER_DIMENSION = 4

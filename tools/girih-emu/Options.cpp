@@ -79,6 +79,10 @@ const std::vector<Option> &table() {
          o.device.multiprocessors =
              static_cast<uint32_t>(number("--sms", v, 1, DeviceOptions().multiprocessors));
        }},
+      {"--ctas", "LIST", "a sample of the grid: CTAs and ranges such as 0:8,last", true,
+       [](Options &o, const std::string &v) { setLaunch(o, "ctas", v); }},
+      {"--trace", "FILE", "writes the run for Perfetto (with --seeds: a file for each run)", false,
+       [](Options &o, const std::string &v) { setLaunch(o, "trace", v); }},
       {"--json", nullptr, "findings as JSON, one object a line", false,
        [](Options &o, const std::string &) { o.json = true; }},
       {"--check", nullptr, "only load the file, and list every statement that is not modelled",

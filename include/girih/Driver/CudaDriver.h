@@ -228,6 +228,8 @@ union alignas(8) CUlaunchAttributeValue {
   struct {
     unsigned x, y, z;
   } clusterDim;
+  int cooperative;
+  int programmaticStreamSerializationAllowed;
 };
 
 struct CUlaunchAttribute {
@@ -281,6 +283,8 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
                                                      int blockSize, size_t dynamicSharedBytes);
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
+                                      const CUlaunchConfig *config);
 
 /// Returns before the kernel has run; cuStreamQuery says CUDA_ERROR_NOT_READY until it has.
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
@@ -366,7 +370,9 @@ void girihEmulatorResetError();
 /// Sets how the launches that follow run. Names and values are those of the environment variables
 /// without their prefix, in lower case: "seed" (a number), "threads" (host threads, 0: all),
 /// "checks" (0 or 1), "numerics" (exact or hopper), "adversary" (none, async-late, async-early,
-/// starve-one, producers-first or consumers-first), "sms" (1 to 132, only before a context exists).
+/// starve-one, producers-first, consumers-first, tx-pieces, ctas-reversed or lanes-singly), "ctas"
+/// (a sample of the grid such as 0:8,last; empty for all), "trace" (a file for Perfetto), "sms" (1 to 132, only before a context
+/// exists).
 /// Returns CUDA_ERROR_INVALID_VALUE for others, CUDA_ERROR_NOT_PERMITTED for "sms" too late.
 CUresult girihEmulatorSetOption(const char *name, const char *value);
 

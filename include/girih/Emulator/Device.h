@@ -156,6 +156,12 @@ struct LaunchOptions {
   /// Runs only the clusters that these CTAs belong to; all of them if empty. Who waits for a CTA
   /// that is left out waits forever.
   std::vector<CtaRange> ctas;
+  /// Where to write a trace for Perfetto: a file, or what receives its text. A file that an earlier
+  /// launch on the device has written gets a number before its extension.
+  std::string trace;
+  std::function<void(std::string_view)> traceSink;
+  /// Events of a trace; the rest is left out, with a note.
+  uint64_t traceEvents = 200000;
   /// Polled at least every 100 ms; when it becomes true the launch stops with Outcome::Cancelled.
   const std::atomic<bool> *cancel = nullptr;
 };

@@ -117,6 +117,8 @@ void Cluster::barrierComplete(Cta &cta, uint32_t id) {
                std::to_string(expected) + ")",
            {site("arrived last", barrier.pc, cta.rank, barrier.warp, -1)});
   }
+  if (trace)
+    trace->released(Wait::Barrier, cta.rank, id);
   NamedBarrier done;
   std::swap(done, barrier);
   ++progress;
@@ -190,6 +192,9 @@ void Cluster::clusterMaybeComplete() {
     }
   if (!any)
     return;
+  if (trace)
+    for (const auto &cta : ctas)
+      trace->released(Wait::Cluster, cta->rank, 0);
   clusterReleased.join(clusterOrder);
   clusterOrder = Order();
   exitKnown.join(exitArriving);
@@ -437,6 +442,8 @@ void Cluster::mbarrierMaybeComplete(Cta &target, Mbarrier &b) {
     b.releasedLocally.join(b.arrivingLocally);
     b.arrivingLocally = Clock();
     ++progress;
+    if (trace)
+      trace->released(Wait::Mbarrier, target.rank, b.address);
     for (auto &warp : target.warps)
       for (Fragment &f : warp->fragments)
         if (f.wait == Wait::Mbarrier && f.object == b.address)

@@ -28,6 +28,8 @@ Cluster::Cluster(const LaunchContext &launch, uint64_t linear)
       random(launch.options.seed * 0x2545f4914f6cdd1du + linear + (uint64_t(launch.ordinal) << 48)),
       linear(linear) {
   starved = random.below(launch.warpsPerCta * launch.clusterSize);
+  if (launch.traced)
+    trace = std::make_unique<TraceRecorder>();
 }
 
 Cluster::~Cluster() { retire(); }
@@ -359,6 +361,13 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
   hash(uint64_t(cta.rank) << 56 ^ uint64_t(warp.index) << 48 ^ warp.fragments[chosen].pc);
   uint64_t threads = 0, executed = 0;
   bool ran = true;
+  const Fragment &first = warp.fragments[chosen];
+  const uint32_t firstPc = first.pc, firstLane = static_cast<uint32_t>(__builtin_ctz(first.mask));
+  const bool whole = first.mask == warp.live;
+  if (trace) [[unlikely]]
+    trace->act(cta.rank,
+               whole ? TraceTrack::warp(warp.index) : TraceTrack::part(warp.index, firstLane),
+               steps);
   while (burst-- > 0) {
     Fragment &f = warp.fragments[c.fragment];
     const uint32_t pc = f.pc;
@@ -447,6 +456,9 @@ bool Cluster::runWarp(Warp &warp, uint32_t burst) {
       ordered.push_back({cta.rank, warp.index, id});
     break;
   }
+  if (trace) [[unlikely]]
+    trace->ran(cta.rank, warp.index, id, whole, firstLane, firstPc, steps, steps + executed,
+               findFragment(warp, id));
   // Who runs on without asking is computing.
   if (burst == ~0u)
     if (Fragment *now = findFragment(warp, id))
@@ -711,6 +723,8 @@ void Cluster::checkSetmaxnreg(const Cta &cta) {
 void Cluster::addAsync(std::unique_ptr<AsyncOp> op) { async.push_back(std::move(op)); }
 
 void Cluster::wakeBulk(Warp &warp) {
+  if (trace)
+    trace->released(Wait::Bulk, warp.cta->rank, warp.index);
   for (Fragment &f : warp.fragments)
     if (f.wait == Wait::Bulk)
       f.wait = Wait::Ready;

@@ -105,6 +105,10 @@ Grid::Grid(const Kernel &kernel, GlobalMemory &memory, const LaunchConfig &reque
   constexpr double shares[] = {0.3, 0.05, 0.6, 0.15, 0.9};
   launch.asyncShare = shares[config.options.seed % 5];
   needs = needsOf(kernel, launch.threadsPerCta, config.dynamicSharedBytes);
+  if (!config.options.trace.empty() || config.options.traceSink) {
+    launch.traced = true;
+    trace = std::make_unique<TraceText>(kernel, config.options.traceEvents);
+  }
   chooseClusters();
   if (config.options.adversary == Adversary::LanesSingly)
     launch.singly = branchesOfSingleLanes(kernel);

@@ -15,6 +15,8 @@
 namespace girih::emu {
 
 class Grid {
+  CtaPool pool; // outlives the clusters
+
 public:
   /// Throws InvalidLaunch for a request that no device could serve.
   Grid(const Kernel &kernel, GlobalMemory &memory, const LaunchConfig &config,
@@ -38,6 +40,7 @@ public:
 
   LaunchContext launch;
   CtaNeeds needs;
+  std::unique_ptr<TraceText> trace; ///< null unless it is traced
   std::vector<std::unique_ptr<Cluster>> active;
   LaunchResult result;
 
@@ -63,7 +66,6 @@ private:
   };
   void chooseClusters();
 
-  CtaPool pool;              // outlives the clusters
   std::vector<Range> ranges; ///< clusters to run, ascending
   uint64_t total = 0, started = 0;
   std::chrono::steady_clock::time_point begin;

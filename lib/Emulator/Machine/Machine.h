@@ -19,6 +19,7 @@
 #include "Emulator/Check/SyncPoints.h"
 #include "Emulator/Machine/EditedMaps.h"
 #include "Emulator/Machine/GlobalMemory.h"
+#include "Emulator/Machine/Trace.h"
 #include "Emulator/Program/Program.h"
 #include "girih/Emulator/MatrixDescriptor.h"
 
@@ -379,6 +380,7 @@ struct LaunchContext {
   uint32_t launchRegisters = 0;
   uint32_t multiprocessors = 132;
   LaunchId gridId = 0;
+  bool traced = false;
   uint32_t ordinal = 0; ///< among the grids that were there when it was enqueued
   /// Everything that this grid waits for in stream order is over; set between rounds.
   bool predecessorsDone = true;
@@ -478,6 +480,15 @@ public:
   uint64_t progress = 0; ///< counts changes of memory, barrier and asynchronous state
   bool memoryChanged = false;
   uint64_t pollOps = 0; ///< instructions that ask whether something has changed
+  /// Null unless the launch is traced.
+  std::unique_ptr<TraceRecorder> trace;
+  /// Time `now` begins for this cluster; and how far it has come since.
+  void startRound(uint64_t now) {
+    roundStart = steps;
+    if (trace)
+      trace->setTime(now, steps);
+  }
+  uint64_t timeOfRound() const { return steps - roundStart; }
   /// Where each CTA is, by rank.
   std::vector<uint16_t> multiprocessors;
   /// CTAs that have allowed dependent grids to start, or have exited.
@@ -792,6 +803,7 @@ private:
   bool committing = false;
   uint64_t idlePolls = 0, idleProgress = 0;
   uint64_t timeJumped = 0;
+  uint64_t roundStart = 0;
   uint64_t steps = 0, budgetEnd = 0;
   uint64_t stuckProgress = ~uint64_t(0);
   uint32_t expiries = 0; ///< of waits, since then

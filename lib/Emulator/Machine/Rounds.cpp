@@ -7,6 +7,8 @@
 #include "Emulator/Machine/Deadlock.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 namespace girih::emu {
 
@@ -81,6 +83,25 @@ void Rounds::endGrid(Grid &grid) {
   if (GridRecord *record = recordOf(grid.id()))
     record->over = true;
   idleRounds = 0;
+  if (grid.trace)
+    writeTrace(grid);
+}
+
+void Rounds::writeTrace(Grid &grid) {
+  const LaunchOptions &options = grid.launch.options;
+  const std::string text = grid.trace->finish();
+  if (options.traceSink)
+    options.traceSink(text);
+  if (options.trace.empty())
+    return;
+  std::filesystem::path path = options.trace;
+  if (const unsigned number = ++traceFiles[options.trace]; number > 1)
+    path.replace_extension("." + std::to_string(number) + path.extension().string());
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file)
+    throw DeviceError(ErrorCode::InvalidValue, "the trace cannot be written to " + path.string());
 }
 
 void Rounds::begin(Grid &grid) {
@@ -247,7 +268,13 @@ bool Rounds::runClusters() {
   }
   if (!workers || workers->count() != threads)
     workers = std::make_unique<Workers>(threads);
+  for (Cluster *cluster : active)
+    cluster->startRound(now);
   workers->run(active.size(), [&](size_t i) { active[i]->runQuantum(kQuantum); });
+  uint64_t longest = 0;
+  for (const Cluster *cluster : active)
+    longest = std::max(longest, cluster->timeOfRound());
+  now += longest;
   bool changed = false;
   for (Cluster *cluster : active) {
     cluster->memoryChanged = false;
@@ -268,8 +295,11 @@ void Rounds::settle(bool changed) {
     if (grid->state != Grid::State::Running)
       continue;
     bool stop = false;
-    for (const std::unique_ptr<Cluster> &cluster : grid->active)
+    for (const std::unique_ptr<Cluster> &cluster : grid->active) {
       stop |= cluster->stopped;
+      if (grid->trace)
+        grid->trace->take(*cluster, *cluster->trace);
+    }
     if (stop) {
       endGrid(*grid);
       changed = true;

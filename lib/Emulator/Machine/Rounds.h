@@ -43,6 +43,7 @@ private:
   void settle(bool changed);
   void endGrid(Grid &grid);
   void giveUp();
+  void writeTrace(Grid &grid);
 
   std::map<LaunchId, std::unique_ptr<Grid>> grids;
   // What checks remember of global memory, while there are grids that could race.
@@ -54,6 +55,9 @@ private:
   /// Rounds in a row in which nothing has changed, and whether time has jumped since.
   uint32_t idleRounds = 0;
   bool jumped = false;
+  /// Of traces.
+  uint64_t now = 0;
+  std::map<std::string, unsigned> traceFiles; ///< how often each was written
 };
 
 } // namespace girih::emu

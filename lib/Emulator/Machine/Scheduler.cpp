@@ -173,6 +173,8 @@ bool Cluster::advanceAsync() {
   hash(uint64_t(0xa5) << 56 ^ pick);
   if (pick < async.size()) {
     // The operation may add others while it runs; it stays alive here.
+    if (trace)
+      trace->unit(async[pick]->cta->rank, TraceTrack::copies, async[pick]->pc, steps);
     if (async[pick]->advance(*this)) {
       if (async[pick]->endsAtCommit())
         atCommit.push_back(std::move(async[pick]));
@@ -184,8 +186,11 @@ bool Cluster::advanceAsync() {
   for (auto &cta : ctas)
     for (uint32_t group = 0; group < cta->wgmmaQueues.size(); ++group) {
       WgmmaQueue &queue = cta->wgmmaQueues[group];
-      if (!queue.operations.empty() && queue.operations.front()->arrived == 15 && pick-- == 0)
+      if (!queue.operations.empty() && queue.operations.front()->arrived == 15 && pick-- == 0) {
+        if (trace)
+          trace->unit(cta->rank, TraceTrack::wgmma + group, queue.operations.front()->pc, steps);
         return runWgmma(*cta, group);
+      }
     }
   return false;
 }

@@ -299,6 +299,8 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
 }
 
 void Cluster::wakeWgmma(Cta &cta, uint32_t group) {
+  if (trace)
+    trace->released(Wait::Wgmma, cta.rank, group);
   for (uint32_t w = group * 4; w < group * 4 + 4 && w < cta.warps.size(); ++w)
     for (Fragment &f : cta.warps[w]->fragments)
       if (f.wait == Wait::Wgmma)

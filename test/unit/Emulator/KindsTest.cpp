@@ -102,6 +102,7 @@ std::vector<Case> cases() {
        {},
        "divergent-aligned"},
       {"the last word", "", "ld.global.u32 %r4, [%rd0+124];", {}, "global-out-of-bounds"},
+      {"sleep for ever", "livelock", "T: nanosleep.u32 100; bra T;"},
       {"a flag that is set", "",
        "setp.eq.u32 %p0, %r0, 40; @%p0 st.volatile.global.u32 [%rd0], 1; T: "
        "ld.volatile.global.u32 %r4, [%rd0]; setp.eq.u32 %p1, %r4, 0; @%p1 bra T;",
