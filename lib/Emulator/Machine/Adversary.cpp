@@ -1,8 +1,9 @@
 // Where lanes that part at a branch may run one at a time.
 //
 // Lanes that take the same way are threads of their own, and PTX promises nothing about when they
-// run. But an .aligned instruction needs the lanes that compilers know to be together; so only
-// branches count whose ways meet again before any such instruction.
+// run. But an .aligned instruction needs the lanes that compilers know to be together, and programs
+// that ask with activemask who is there (cooperative groups' coalesced_threads) rely on lanes of
+// one way being there; so only branches count whose ways meet again before any such instruction.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -28,7 +29,9 @@ std::vector<bool> branchesOfSingleLanes(const Kernel &kernel) {
         continue;
       visited[pc] = branch;
       const Instr &in = kernel.code[pc];
-      if (in.flags & kAligned || kernel.info[pc].text.find("call") != std::string_view::npos)
+      const std::string_view text = kernel.info[pc].text;
+      if (in.flags & kAligned || text.find("call") != std::string_view::npos ||
+          text.find("activemask") != std::string_view::npos)
         allowed = false;
       switch (flowOf(in)) {
       case Flow::Next:
