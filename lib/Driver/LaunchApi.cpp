@@ -198,6 +198,11 @@ std::optional<girih::emu::LaunchId> start(const Launch &launch, WorkQueue::Ticke
 bool finish(const Launch &launch, const girih::emu::LaunchResult &result) {
   State &state = State::get();
   state.noteStats(result.stats);
+  if (!result.printed.empty()) {
+    // The kernel's printf.
+    std::fputs(result.printed.c_str(), stdout);
+    std::fflush(stdout);
+  }
   if (result.outcome == girih::emu::Outcome::Cancelled) {
     state.noteCancelled(*launch.stream);
     return true;
