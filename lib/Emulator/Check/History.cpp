@@ -251,6 +251,15 @@ void History::addReader(uint32_t &head, const Part &part, Access &a) {
     const Node &h = nodes[head];
     if (h.epoch == mine && (part.mask & ~h.mask) == 0u)
       return;
+    // The products of one group end together: one entry for what they read, at the last one's line.
+    if (mine.kind() == AccessKind::Wgmma) {
+      Epoch moment = h.epoch;
+      moment.pc = mine.pc;
+      if (moment == mine) {
+        set(head, makeNode(h.next, mine, h.mask | part.mask));
+        return;
+      }
+    }
     // A reader that this one has seen is covered by it.
     uint32_t unseen;
     if ((h.mask & ~part.mask) == 0u && seen(h.epoch, part, h.mask, a, unseen))

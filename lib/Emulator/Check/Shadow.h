@@ -30,7 +30,7 @@ public:
     Access a(who, epochOf(who), who.order->fenced, write, runs[0].address, conflicts);
     // Copies and products touch many lines in the same way.
     const bool many =
-        a.epoch.shift == Epoch::kOneLane && (runs.size() > 1 || runs[0].bytes > 2 * History::kLine);
+        a.epoch.shift == Epoch::kOneLane && (runs.size() > 1 || runs[0].bytes > 4 * History::kLine);
     if (many) {
       Access::Change changes[Access::kChanges];
       a.changes = changes;

@@ -44,59 +44,78 @@ bool CopyAsync::writes(const Cta &target, uint32_t offset, uint32_t size) const 
   return false;
 }
 
+/// Tells the checks what the pieces of some lanes have read and written, neighbouring ones
+/// together.
+void CopyAsync::note(Cluster &cluster, uint32_t now) {
+  Accessor who = accessor(warp->copies->agent, sequence, AccessKind::CpAsync);
+  // A swizzle permutes the pieces of a row among its lanes; in order they are one run again.
+  uint64_t pieces[32]; // destination, lane
+  uint32_t count = 0, readBytes = 0;
+  uint64_t from = 0;
+  auto noteRead = [&] {
+    if (readBytes)
+      cluster.noteGlobalAsync(who, globalSnapshot(), from, readBytes, false);
+  };
+  for (uint32_t m = now; m; m &= m - 1) {
+    const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(m));
+    pieces[count++] = uint64_t(destination[lane]) << 5 | lane;
+    if (!read[lane])
+      continue;
+    if (source[lane] != from + readBytes) {
+      noteRead();
+      from = source[lane];
+      readBytes = 0;
+      who.lane = static_cast<int>(lane);
+    }
+    readBytes += read[lane];
+  }
+  noteRead();
+  std::sort(pieces, pieces + count);
+  for (uint32_t i = 0; i < count;) {
+    const uint32_t begin = static_cast<uint32_t>(pieces[i] >> 5);
+    who.lane = static_cast<int>(pieces[i] & 31);
+    uint32_t end = begin + bytes;
+    while (++i < count && pieces[i] >> 5 == end)
+      end += bytes;
+    cluster.asyncWrite(*cta, begin, end - begin, who);
+  }
+  for (uint32_t m = now; m; m &= m - 1) {
+    const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(m));
+    passUndefined(cluster, *cta, destination[lane], source[lane], read[lane]);
+  }
+}
+
 bool CopyAsync::advance(Cluster &cluster) {
-  // All that is left, or the pieces of a few lanes.
+  // All that is left, or the pieces of some lanes: mostly of whole rows, which eight lanes copy.
   uint32_t now = lanes;
   if (cluster.random.below(2)) {
-    uint32_t first = cluster.random.below(32), count = 1 + cluster.random.below(16);
+    const uint32_t step = cluster.random.below(4) ? 8 : 1;
+    uint32_t first = step * cluster.random.below(32 / step),
+             count = step * (1 + cluster.random.below(16 / step));
     uint32_t some = (count == 32 ? kFullMask : (1u << count) - 1) << first;
     if (now & some)
       now &= some;
   }
-  Accessor who = accessor(warp->copies->agent, sequence, AccessKind::CpAsync);
-  // Neighbouring pieces are noted together.
-  uint32_t begin = 0, end = 0, readBytes = 0;
-  uint64_t from = 0;
-  auto note = [&] {
-    if (cluster.checking()) {
-      if (begin != end)
-        cluster.asyncWrite(*cta, begin, end - begin, who);
-      cluster.noteGlobalAsync(who, globalSnapshot(), from, readBytes, false);
-    }
-    begin = end = readBytes = 0;
-  };
   for (uint32_t m = now; m; m &= m - 1) {
-    uint32_t lane = static_cast<uint32_t>(__builtin_ctz(m)), at = destination[lane];
-    uint8_t *to = cta->shared.data() + at;
+    uint32_t lane = static_cast<uint32_t>(__builtin_ctz(m));
+    uint8_t *to = cta->shared.data() + destination[lane];
     if (read[lane] < bytes)
       std::memset(to, 0, bytes);
-    if (read[lane]) {
-      if (!cluster.globalInBounds(source[lane], read[lane])) {
-        Site here = site(cluster, "cp.async reads");
-        here.space = "global";
-        here.address = source[lane];
-        here.bytes = read[lane];
-        cluster.fault("use-after-free", "the source of a cp.async was freed before it was read",
-                      {here});
-        return true;
-      }
-      cluster.readGlobal(source[lane], to, read[lane]);
+    if (!read[lane])
+      continue;
+    if (!cluster.globalInBounds(source[lane], read[lane])) {
+      Site here = site(cluster, "cp.async reads");
+      here.space = "global";
+      here.address = source[lane];
+      here.bytes = read[lane];
+      cluster.fault("use-after-free", "the source of a cp.async was freed before it was read",
+                    {here});
+      return true;
     }
-    if (at != end || begin == end || source[lane] != from + readBytes) {
-      note();
-      begin = at;
-      from = source[lane];
-      who.lane = static_cast<int>(lane);
-    }
-    end = at + bytes;
-    readBytes += read[lane];
+    cluster.readGlobal(source[lane], to, read[lane]);
   }
-  note();
   if (cluster.checking())
-    for (uint32_t m = now; m; m &= m - 1) {
-      uint32_t lane = static_cast<uint32_t>(__builtin_ctz(m));
-      passUndefined(cluster, *cta, destination[lane], source[lane], read[lane]);
-    }
+    note(cluster, now);
   lanes &= ~now;
   cluster.copyLanded(*warp, sequence, now);
   return !lanes;

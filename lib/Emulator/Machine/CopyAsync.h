@@ -26,6 +26,9 @@ struct CopyAsync : AsyncOp {
 
   bool advance(Cluster &cluster) override;
   bool writes(const Cta &target, uint32_t offset, uint32_t size) const override;
+
+private:
+  void note(Cluster &cluster, uint32_t now);
 };
 
 /// A cp.async.mbarrier.arrive of a warp: arrives for each lane once that lane's copies have landed.

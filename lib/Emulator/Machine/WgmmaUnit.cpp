@@ -11,6 +11,7 @@
 #include "Emulator/Machine/Async.h"
 #include "Emulator/Machine/Machine.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <unordered_map>
@@ -213,6 +214,21 @@ void Cluster::issueWgmma(Context &c, const WgmmaForm &form) {
   ++progress;
 }
 
+namespace {
+/// The last operation of the committed group that an operation belongs to, for all warps of the
+/// warpgroup; the operation itself if some have not committed it. A wait covers whole groups, so
+/// the reads of a group are over at one moment.
+uint32_t endOfGroup(const Cta &cta, uint32_t group, uint32_t sequence) {
+  uint32_t end = UINT32_MAX;
+  for (uint32_t part = 0; part < 4; ++part) {
+    const std::vector<uint32_t> &groups = cta.warps[group * 4 + part]->wgmmaGroups;
+    auto last = std::lower_bound(groups.begin(), groups.end(), sequence);
+    end = std::min(end, last == groups.end() ? sequence : *last);
+  }
+  return end;
+}
+} // namespace
+
 bool Cluster::runWgmma(Cta &cta, uint32_t group) {
   WgmmaQueue &queue = cta.wgmmaQueues[group];
   std::shared_ptr<WgmmaOp> op = std::move(queue.operations.front());
@@ -233,7 +249,7 @@ bool Cluster::runWgmma(Cta &cta, uint32_t group) {
     if (checking()) {
       Accessor who;
       who.agent = queue.agent;
-      who.clock = op->sequence;
+      who.clock = endOfGroup(cta, group, op->sequence);
       who.order = &op->order;
       who.kind = AccessKind::Wgmma;
       who.pc = op->pc;
