@@ -166,7 +166,8 @@ void History::report(ConflictKind kind, const Epoch &other, const Part &part, ui
   const Epoch &mine = a.at(part.address);
   // Where two lanes of one warp meet, the first byte where they differ says it.
   uint32_t at = first;
-  if (other.cluster == mine.cluster && other.agent == mine.agent)
+  if (other.cluster == mine.cluster && other.agent == mine.agent &&
+      other.kind() == AccessKind::Generic && mine.kind() == AccessKind::Generic)
     while (at + 1 < last && other.laneAt(at) >= 0 && other.laneAt(at) == mine.laneAt(at))
       ++at;
   // The same fault at the neighbouring granule makes one report longer.
