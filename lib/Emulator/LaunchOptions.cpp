@@ -86,7 +86,8 @@ std::string setLaunchOption(LaunchOptions &options, std::string_view name, std::
     (name == "checks" ? options.checks : options.contract) = value == "1";
     return {};
   }
-  return "expected one of the options seed, adversary, numerics, model, checks, contract, ctas, trace";
+  return "expected one of the options seed, adversary, numerics, model, checks, contract, ctas, "
+         "trace";
 }
 
 } // namespace girih::emu

@@ -371,9 +371,9 @@ void girihEmulatorResetError();
 /// without their prefix, in lower case: "seed" (a number), "threads" (host threads, 0: all),
 /// "checks" (0 or 1), "numerics" (exact or hopper), "adversary" (none, async-late, async-early,
 /// starve-one, producers-first, consumers-first, tx-pieces, ctas-reversed or lanes-singly), "ctas"
-/// (a sample of the grid such as 0:8,last; empty for all), "trace" (a file for Perfetto), "sms" (1 to 132, only before a context
-/// exists).
-/// Returns CUDA_ERROR_INVALID_VALUE for others, CUDA_ERROR_NOT_PERMITTED for "sms" too late.
+/// (a sample of the grid such as 0:8,last; empty for all), "trace" (a file for Perfetto), "sms" (1
+/// to 132, only before a context exists). Returns CUDA_ERROR_INVALID_VALUE for others,
+/// CUDA_ERROR_NOT_PERMITTED for "sms" too late.
 CUresult girihEmulatorSetOption(const char *name, const char *value);
 
 /// Asks the launches that run or wait now to stop; their stream then reports

@@ -17,7 +17,8 @@
 namespace girih::emu {
 
 template <typename T>
-[[gnu::always_inline]] inline void storeLanes(const Context &c, int32_t destination, const T *values) {
+[[gnu::always_inline]] inline void storeLanes(const Context &c, int32_t destination,
+                                              const T *values) {
   T *d = c.dst<T>(destination);
   if (c.mask == kFullMask) {
     std::memcpy(d, values, 32 * sizeof(T));
@@ -41,7 +42,8 @@ inline uint32_t packFlags(const uint8_t *flags) {
   return bits;
 }
 
-template <typename D, typename A, typename F> [[gnu::always_inline]] inline Step lanes1(Context &c, const Instr &in, F f) {
+template <typename D, typename A, typename F>
+[[gnu::always_inline]] inline Step lanes1(Context &c, const Instr &in, F f) {
   const A *a = c.src<A>(in.s[0]);
   D t[32];
   for (unsigned i = 0; i < 32; ++i)
