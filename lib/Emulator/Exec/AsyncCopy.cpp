@@ -14,6 +14,12 @@ namespace girih::emu {
 
 namespace {
 
+BulkGroups &bulkGroups(Warp &warp) {
+  if (!warp.bulk)
+    warp.bulk = std::make_unique<BulkGroups>();
+  return *warp.bulk;
+}
+
 /// Instr::sub. With kReduce, Instr::target is the reduction, whose type a tensor map says.
 enum : uint8_t {
   kMulticast = 1,
@@ -285,9 +291,10 @@ Step copyToGlobal(Context &c, const Instr &in) {
       op->element = reduceElement(index);
     }
     Warp &warp = c.warp;
-    if (!warp.openGroup[lane])
-      warp.openGroup[lane] = std::make_shared<BulkGroup>();
-    op->group = warp.openGroup[lane];
+    std::shared_ptr<BulkGroup> &open = bulkGroups(warp).open[lane];
+    if (!open)
+      open = std::make_shared<BulkGroup>();
+    op->group = open;
     ++op->group->readsLeft;
     ++op->group->writesLeft;
     op->sequence = ++warp.bulkSequence;
@@ -321,14 +328,11 @@ void buildToGlobal(Decoder &d, int variant) {
 }
 
 Step commitGroup(Context &c, const Instr &) {
-  Warp &warp = c.warp;
+  BulkGroups &groups = bulkGroups(c.warp);
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
-    if (warp.openGroup[lane])
-      warp.groups[lane].push_back(std::move(warp.openGroup[lane]));
-    else
-      warp.groups[lane].push_back(nullptr); // an empty group
-    warp.openGroup[lane].reset();
+    groups.committed[lane].push_back(std::move(groups.open[lane])); // null if it is empty
+    groups.open[lane].reset();
   }
   return Step::Next;
 }
@@ -338,9 +342,11 @@ void buildCommit(Decoder &d, int) {
 }
 Step waitGroup(Context &c, const Instr &in) {
   Warp &warp = c.warp;
+  if (!warp.bulk)
+    return Step::Next;
   const size_t keep = static_cast<size_t>(in.imm);
   for (uint32_t m = c.mask; m; m &= m - 1) {
-    auto &groups = warp.groups[__builtin_ctz(m)];
+    auto &groups = warp.bulk->committed[__builtin_ctz(m)];
     for (size_t i = 0; i + keep < groups.size(); ++i)
       if (groups[i] && (groups[i]->readsLeft || (!in.sub && groups[i]->writesLeft))) {
         c.frag().wait = Wait::Bulk;
@@ -349,14 +355,14 @@ Step waitGroup(Context &c, const Instr &in) {
   }
   for (uint32_t m = c.mask; m; m &= m - 1) {
     unsigned lane = static_cast<unsigned>(__builtin_ctz(m));
-    auto &groups = warp.groups[lane];
+    auto &groups = warp.bulk->committed[lane];
     if (groups.size() <= keep)
       continue;
     size_t covered = groups.size() - keep;
     for (BulkRecord &record : warp.bulkRecords)
       if (record.lane == lane && !record.done) {
         // Groups that have left the list before were covered then.
-        bool later = record.group == warp.openGroup[lane];
+        bool later = record.group == warp.bulk->open[lane];
         for (size_t i = covered; i < groups.size(); ++i)
           later |= record.group == groups[i];
         record.waited |= !later;

@@ -129,6 +129,12 @@ struct BulkRecord {
   uint32_t pc = 0;
 };
 
+/// Bulk groups of the lanes of a warp: the one that is open, and those that were committed.
+struct BulkGroups {
+  std::shared_ptr<BulkGroup> open[32];
+  std::vector<std::shared_ptr<BulkGroup>> committed[32];
+};
+
 struct Warp {
   Cta *cta = nullptr;
   uint32_t index = 0;
@@ -180,9 +186,8 @@ struct Warp {
   uint32_t snapshotVersion = 0, snapshotRound = 0;
   bool snapshotLogged = false;
 
-  // Bulk groups, per lane.
-  std::shared_ptr<BulkGroup> openGroup[32];
-  std::vector<std::shared_ptr<BulkGroup>> groups[32];
+  /// Bulk groups; null while there was none, as in most kernels.
+  std::unique_ptr<BulkGroups> bulk;
   std::vector<BulkRecord> bulkRecords;
   size_t bulkReadsSettled = 0; ///< records at the front whose waits for the source are known
   uint32_t bulkSequence = 0;
