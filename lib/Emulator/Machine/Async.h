@@ -33,17 +33,11 @@ struct AsyncOp {
   Warp *warp = nullptr;
   uint32_t pc = 0;
   uint32_t lane = 0;
-  Order order; ///< what happened before the issue
-  /// The same for the log of global accesses, made when it is first needed.
-  std::shared_ptr<const Snapshot> snapshot;
-  const std::shared_ptr<const Snapshot> &globalSnapshot() {
-    if (!snapshot) {
-      auto fresh = std::make_shared<Snapshot>();
-      fresh->order = order;
-      snapshot = std::move(fresh);
-    }
-    return snapshot;
-  }
+  /// What happened before the issue. Shared with the records of global memory that it makes, which
+  /// outlive it.
+  std::shared_ptr<Snapshot> snapshot = std::make_shared<Snapshot>();
+  Order &order = snapshot->order;
+  std::shared_ptr<const Snapshot> globalSnapshot() const { return snapshot; }
 
   /// For Mbarrier::lastCopy.
   Mbarrier::Arrival landing(uint32_t phase) const {

@@ -48,8 +48,8 @@ bool Multiprocessors::place(const CtaNeeds &needs, std::vector<uint16_t> &number
   const uint32_t before = resident;
   for (size_t i = 0; i < numbers.size(); ++i) {
     uint32_t best = ~0u;
-    for (uint32_t step = 0; step < count(); ++step) {
-      const uint32_t at = (next + step) % count();
+    uint32_t at = next % count();
+    for (uint32_t step = 0; step < count(); ++step, at = at + 1 == count() ? 0 : at + 1) {
       const Used &u = used[at];
       const bool fits = u.ctas < DeviceLimits::maxBlocksPerSm &&
                         u.threads + needs.threads <= DeviceLimits::maxThreadsPerSm &&
