@@ -478,6 +478,28 @@ void History::access(Line &line, uint64_t address, uint32_t from, uint32_t to, A
   }
 }
 
+void History::readOneOfMany(Line &line, const Part &part, Access &a) {
+  if (line.writers && (line.writers != a.comparedWriters || (part.mask & ~a.comparedMask))) {
+    const size_t before = a.conflicts.size();
+    for (uint32_t n = line.writers; n; n = nodes[n].next)
+      if (uint32_t common = nodes[n].mask & part.mask)
+        judge(nodes[n].epoch, true, part, common, a);
+    const bool fine = a.conflicts.size() == before;
+    a.comparedWriters = fine ? line.writers : 0;
+    a.comparedMask = fine ? part.mask : 0;
+  }
+  const uint64_t key = (uint64_t(line.readers) << 8 ^ part.mask) * 0x9e3779b97f4a7c15u;
+  Access::Change &change = a.changes[key >> (64 - Access::kChangeBits)];
+  if (change.mask == part.mask && change.readers == line.readers) [[likely]]
+    return set(line.readers, change.newReaders);
+  forget(change);
+  const uint32_t old = line.readers;
+  hold(old); // so that no other list gets the number while it is remembered
+  addReader(line.readers, part, a);
+  hold(line.readers);
+  change = {0, old, part.mask, 0, line.readers};
+}
+
 void History::remember(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a,
                        Access::Change &change) {
   forget(change);

@@ -67,6 +67,8 @@ struct Access {
   /// The last recorded access found to be seen: the next line often has the same one.
   Epoch seenBefore;
   uint32_t seenReaders = 0; ///< a list all of whose entries are
+  /// Granules of a list of writers that the access, a read, has been compared with.
+  uint32_t comparedWriters = 0, comparedMask = 0;
   /// What the access has done to lines in one state, to be done to the next in the same state. Not
   /// for accesses whose lanes differ from line to line.
   struct Change {
@@ -107,6 +109,8 @@ public:
   /// The same for one of many lines: quick where it repeats what it did to another.
   void accessOneOfMany(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a) {
     const uint32_t mask = (1u << to / 16) - (1u << from / 16);
+    if (!a.write && !line.granules && ((from | to) & 15) == 0) [[likely]]
+      return readOneOfMany(line, {address, 4, mask}, a);
     const uint64_t key =
         (uint64_t(line.readers) << 32 ^ uint64_t(line.writers) << 8 ^ mask) * 0x9e3779b97f4a7c15u;
     Access::Change &change = a.changes[key >> (64 - Access::kChangeBits)];
@@ -183,6 +187,8 @@ private:
   bool seen(const Epoch &other, const Part &part, uint32_t mask, Access &a, uint32_t &unseen) const;
   void remember(Line &line, uint64_t address, uint32_t from, uint32_t to, Access &a,
                 Access::Change &change);
+  /// A read leaves the writers alone, so what becomes of the readers does not depend on them.
+  void readOneOfMany(Line &line, const Part &part, Access &a);
   void forget(Access::Change &change);
   void hold(uint32_t node) {
     if (node)
