@@ -225,6 +225,29 @@ def load(repeat: int) -> list[dict[str, Any]]:
     return [{"name": "load 1 MB", "ms": round(ms, 1)}]
 
 
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The figures that other tools read (docs/Design.md, 9); null where a part was left out."""
+
+    def pick(key: str, name: str, **where: Any) -> Any:
+        for row in rows:
+            if row["name"] == name and all(row.get(k) == v for k, v in where.items()):
+                return row[key]
+        return None
+
+    result = {"sgemm_gflops": pick("sgemm_gflops", "gemm", numerics="exact", checks=0)}
+    for name in ("gemm", "attention"):
+        for checks, suffix in enumerate(("off", "on")):
+            key = f"{name}_gflops_{suffix}"
+            result[key] = pick("gflops", name, numerics="exact", checks=checks)
+    for checks, suffix in enumerate(("off", "on")):
+        result[f"instr_per_s_{suffix}"] = pick("per_second", "elementwise", checks=checks)
+    result["two_core_speedup"] = pick("speedup", "scaling gemm", checks=1)
+    shadows = [row["bytes_per_byte"] for row in rows if row["name"].startswith("shadow")]
+    result["shadow_bytes_per_byte"] = max(shadows, default=None)
+    result["load_ms_per_mb"] = pick("ms", "load 1 MB")
+    return result
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev bench emulator", description=__doc__)
     parser.add_argument("--json", action="store_true", help="the last line is one JSON object")
@@ -245,7 +268,7 @@ def main() -> None:
         parser.error(f"no part {', '.join(unknown)}; there are: {', '.join(parts)}")
     rows = [row for name in chosen for row in parts[name]()]
     if options.json:
-        print(json.dumps({"rows": rows}))
+        print(json.dumps(summary(rows) | {"rows": rows}))
 
 
 if __name__ == "__main__":
