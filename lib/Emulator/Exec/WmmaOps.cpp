@@ -104,6 +104,8 @@ bool access(Context &c, const Instr &in, uint32_t lane, uint64_t address, uint32
     if (!cluster.checkGlobal(c, lane, address, bytes, what) ||
         misaligned(c, lane, address, bytes, "global", what))
       return false;
+    if (cluster.checking())
+      cluster.noteGlobal(c, lane, address, bytes, bytes, writes ? kAccessWrite : uint16_t(0));
     if (writes) {
       cluster.writeGlobal(address, data, bytes);
       return true;

@@ -38,8 +38,9 @@ struct Form {
   X(floatForms)                                                                                    \
   X(halfFloatForms)                                                                                \
   X(functionForms)                                                                                 \
-  X(compareForms) X(logicForms) X(conversionForms) X(packedConversionForms) X(addressSpaceForms)   \
-      X(moveForms) X(memoryForms)
+  X(compareForms)                                                                                  \
+  X(logicForms) X(conversionForms) X(packedConversionForms) X(addressSpaceForms) X(moveForms)      \
+      X(memoryForms)
 #define GIRIH_DECLARE(name) std::span<const Form> name();
 namespace plain {
 GIRIH_LANE_FAMILIES(GIRIH_DECLARE)

@@ -183,4 +183,21 @@ TEST(Wmma, OutOfBounds) {
   EXPECT_TRUE(ran.has("global-out-of-bounds")) << ran.text();
 }
 
+TEST(Wmma, RacesOnGlobalMemory) {
+  // Two warps store a tile each; %rd2 is where.
+  auto store = [](const std::string &place) {
+    return run(
+        ".reg .f32 c<8>; mov.f32 c0, 0f3f800000; mov.f32 c1, c0; mov.f32 c2, c0; mov.f32 c3, c0; "
+        "mov.f32 c4, c0; "
+        "mov.f32 c5, c0; mov.f32 c6, c0; mov.f32 c7, c0; mov.b64 %rd2, %rd0; shr.u32 %r1, %r0, 5;" +
+            place +
+            "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd2], {c0,c1,c2,c3,c4,c5,c6,c7};",
+        {.block = 64, .data = std::vector<uint32_t>(512)});
+  };
+  Ran one = store("");
+  EXPECT_TRUE(one.has("global-race")) << one.text();
+  Ran two = store("mul.wide.u32 %rd3, %r1, 1024; add.u64 %rd2, %rd2, %rd3;");
+  EXPECT_TRUE(two.result.clean()) << two.text();
+}
+
 } // namespace
