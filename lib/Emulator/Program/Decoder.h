@@ -31,16 +31,22 @@ struct Form {
 };
 
 // Families whose lane loops are compiled for each instruction set of the host (Exec/Targets.h).
-#define GIRIH_LANE_FAMILIES(X)                                                                     \
-  X(arithmeticForms)                                                                               \
-  X(carryForms)                                                                                    \
-  X(bitForms)                                                                                      \
-  X(floatForms)                                                                                    \
-  X(halfFloatForms)                                                                                \
-  X(functionForms)                                                                                 \
-  X(compareForms)                                                                                  \
-  X(logicForms) X(conversionForms) X(packedConversionForms) X(addressSpaceForms) X(moveForms)      \
-      X(memoryForms)
+// clang-format off
+#define GIRIH_LANE_FAMILIES(X) \
+  X(arithmeticForms)           \
+  X(carryForms)                \
+  X(bitForms)                  \
+  X(floatForms)                \
+  X(halfFloatForms)            \
+  X(functionForms)             \
+  X(compareForms)              \
+  X(logicForms)                \
+  X(conversionForms)           \
+  X(packedConversionForms)     \
+  X(addressSpaceForms)         \
+  X(moveForms)                 \
+  X(memoryForms)
+// clang-format on
 #define GIRIH_DECLARE(name) std::span<const Form> name();
 namespace plain {
 GIRIH_LANE_FAMILIES(GIRIH_DECLARE)
