@@ -24,6 +24,14 @@ using ptx::Type;
 
 constexpr double kInfinity = __builtin_inf();
 
+/// By Horner's rule, the highest coefficient first.
+template <typename... Coefficients>
+GIRIH_INLINE double polynomial(double x, double highest, Coefficients... rest) {
+  double p = highest;
+  ((p = p * x + rest), ...);
+  return p;
+}
+
 /// To the nearest integer, by adding a number whose unit in the last place is 1. |v| < 2^51.
 constexpr double kRoundMagic = 0x1.8p52;
 GIRIH_INLINE double nearestInteger(double v) { return (v + kRoundMagic) - kRoundMagic; }
@@ -35,18 +43,8 @@ GIRIH_INLINE double exp2Of(double v) {
   v = v < -1000 ? -1000 : v;
   double shifted = v + kRoundMagic;
   double y = (v - (shifted - kRoundMagic)) * ln2;
-  double p = 1.0 / 39916800;
-  p = p * y + 1.0 / 3628800;
-  p = p * y + 1.0 / 362880;
-  p = p * y + 1.0 / 40320;
-  p = p * y + 1.0 / 5040;
-  p = p * y + 1.0 / 720;
-  p = p * y + 1.0 / 120;
-  p = p * y + 1.0 / 24;
-  p = p * y + 1.0 / 6;
-  p = p * y + 0.5;
-  p = p * y + 1.0;
-  p = p * y + 1.0;
+  double p = polynomial(y, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                        1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0);
   // The low bits of the shifted number are n in two's complement.
   double scale = std::bit_cast<double>((bits::of(shifted) + 1023) << 52);
   return p * scale;
@@ -63,16 +61,8 @@ GIRIH_INLINE double log2Of(double v) {
   m = high ? m * 0.5 : m;
   exponent = high ? exponent + 1 : exponent;
   double s = (m - 1) / (m + 1), q = s * s;
-  double p = 1.0 / 19;
-  p = p * q + 1.0 / 17;
-  p = p * q + 1.0 / 15;
-  p = p * q + 1.0 / 13;
-  p = p * q + 1.0 / 11;
-  p = p * q + 1.0 / 9;
-  p = p * q + 1.0 / 7;
-  p = p * q + 1.0 / 5;
-  p = p * q + 1.0 / 3;
-  p = p * q + 1.0;
+  double p = polynomial(q, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7,
+                        1.0 / 5, 1.0 / 3, 1.0);
   double r = exponent + s * p * (2 * 0x1.71547652b82fep0);
   r = v == 0 ? -kInfinity : r;
   r = v == kInfinity ? v : r;
@@ -82,22 +72,11 @@ GIRIH_INLINE double log2Of(double v) {
 /// sin (quarter 0) or cos (quarter 1) of a reduced angle plus whole quarter turns.
 GIRIH_INLINE double sineOf(double r, double quarters, int quarter) {
   double q = r * r;
-  double s = -1.0 / 1307674368000;
-  s = s * q + 1.0 / 6227020800;
-  s = s * q - 1.0 / 39916800;
-  s = s * q + 1.0 / 362880;
-  s = s * q - 1.0 / 5040;
-  s = s * q + 1.0 / 120;
-  s = s * q - 1.0 / 6;
+  double s = polynomial(q, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880,
+                        -1.0 / 5040, 1.0 / 120, -1.0 / 6);
   s = r + r * q * s;
-  double k = 1.0 / 20922789888000;
-  k = k * q - 1.0 / 87178291200;
-  k = k * q + 1.0 / 479001600;
-  k = k * q - 1.0 / 3628800;
-  k = k * q + 1.0 / 40320;
-  k = k * q - 1.0 / 720;
-  k = k * q + 1.0 / 24;
-  k = k * q - 0.5;
+  double k = polynomial(q, 1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600,
+                        -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5);
   k = 1.0 + q * k;
   // Whole quarters modulo four, from the low bits of the shifted number.
   uint64_t n = bits::of(quarters + kRoundMagic) + static_cast<uint64_t>(quarter);

@@ -153,8 +153,6 @@ void Cluster::fillSpecials(Cta &cta, Warp &warp) {
       std::fill_n(reinterpret_cast<uint64_t *>(values), 32, launch.gridId);
       continue;
     }
-    if (checking())
-      warp.defined.setDefined(slotOf(use.offset), kFullMask);
     if (use.special <= Special::TidZ && b.y == 1 && b.z == 1) {
       // The common case: a row of threads.
       for (uint32_t lane = 0; lane < 32; ++lane)

@@ -28,7 +28,6 @@ struct Token {
   bool isUnsigned = false;
 
   bool is(char c) const { return kind == Tok::Punct && text.size() == 1 && text[0] == c; }
-  bool isTwo(const char *two) const { return kind == Tok::Punct && text == two; }
   bool isWord(std::string_view word) const { return kind == Tok::Word && text == word; }
 };
 
