@@ -2,7 +2,7 @@
 """What a program of someone else is: PTX, launches of several shapes, and what NumPy says they compute.
 
 `PROGRAMS` holds them all; test_programs.py runs each against NumPy and test_silence.py runs each under many
-interleavings. The files cuda_programs.py and triton_programs.py fill it.
+interleavings. The files that cuda_programs.py imports and triton_programs.py fill it.
 """
 
 from __future__ import annotations
@@ -79,6 +79,11 @@ class Program:
 
     def launch(self, shape: dict, seed: int) -> Launch:
         return self.make(np.random.default_rng(seed), **shape)
+
+
+def ceil(a: int, b: int) -> int:
+    """a / b, rounded up."""
+    return -(-a // b)
 
 
 def sum_bound(x: np.ndarray, terms: int, axis=None, unit: float = 2.0**-24) -> np.ndarray:

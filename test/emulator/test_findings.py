@@ -6,9 +6,8 @@ import re
 import numpy as np
 import pytest
 
-import all_programs  # noqa: F401 (fills PROGRAMS)
+from all_programs import PROGRAMS
 from cuda_compiler import FOLDER, compile_cuda
-from cuda_programs import PROGRAMS
 from emulated import BUILD, Module
 
 SEEDS = range(8)

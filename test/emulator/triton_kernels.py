@@ -71,14 +71,14 @@ def matmul(
 
 
 @triton.jit
-def matmul_integers(
+def matmul_by_columns(
     a, b, c, k, stride_a, stride_b, stride_c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
 ):
-    """Products of int8, summed in int32."""
+    """Products summed in the type of C; B is stored by columns, as wgmma wants 8-bit operands."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     columns = tl.program_id(1) * BN + tl.arange(0, BN)
     inner = tl.arange(0, BK)
-    total = tl.zeros((BM, BN), tl.int32)
+    total = tl.zeros((BM, BN), c.dtype.element_ty)
     for start in range(0, k, BK):
         ta = tl.load(a + rows[:, None] * stride_a + start + inner[None, :])
         tb = tl.load(b + columns[None, :] * stride_b + start + inner[:, None])
@@ -195,22 +195,6 @@ def count_values(x, counts, n, BLOCK: tl.constexpr, BINS: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     values = tl.load(x + offsets, mask=offsets < n, other=0)
     tl.atomic_add(counts + tl.arange(0, BINS), tl.histogram(values, BINS, mask=offsets < n))
-
-
-@triton.jit
-def matmul_fp8(
-    a, b, c, k, stride_a, stride_b, stride_c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
-):
-    """Products of e4m3; B is stored by columns, as wgmma wants it."""
-    rows = tl.program_id(0) * BM + tl.arange(0, BM)
-    columns = tl.program_id(1) * BN + tl.arange(0, BN)
-    inner = tl.arange(0, BK)
-    total = tl.zeros((BM, BN), tl.float32)
-    for start in range(0, k, BK):
-        ta = tl.load(a + rows[:, None] * stride_a + start + inner[None, :])
-        tb = tl.load(b + columns[None, :] * stride_b + start + inner[:, None])
-        total = tl.dot(ta, tb, total)
-    tl.store(c + rows[:, None] * stride_c + columns[None, :], total)
 
 
 @triton.jit

@@ -17,6 +17,7 @@ from programs import (
     Launch,
     Program,
     bf16_bits,
+    ceil,
     dot_bound,
     e4m3_values,
     round_bf16,
@@ -95,10 +96,6 @@ def triton(
         return make
 
     return add
-
-
-def ceil(a, b):
-    return -(-a // b)
 
 
 # ---- Rows ------------------------------------------------------------------------------------------------------------
@@ -256,11 +253,12 @@ def matmul_tf32(rng, m, n, k):
 
 
 @triton(
-    "matmul_integers",
+    "matmul_by_columns",
     {"a": "*i8!", "b": "*i8!", "c": "*i32!", "k": "i32!", "stride_a": "i32!", "stride_b": "i32!", "stride_c": "i32!"},
     {"BM": 64, "BN": 64, "BK": 64},
     {"k": 64},
     {"k": 256},
+    suffix="_integers",
     num_stages=3,
 )  # fmt: skip
 def matmul_integers(rng, k, m=64, n=128):
@@ -382,7 +380,7 @@ def matmul_split_k(rng, k, m=64, n=64):
 
 
 @triton(
-    "matmul_fp8",
+    "matmul_by_columns",
     {
         "a": "*fp8e4nv!", "b": "*fp8e4nv!", "c": "*fp32!", "k": "i32!",
         "stride_a": "i32!", "stride_b": "i32!", "stride_c": "i32!",
@@ -390,6 +388,7 @@ def matmul_split_k(rng, k, m=64, n=64):
     {"BM": 64, "BN": 64, "BK": 64},
     {"k": 64},
     {"k": 256},
+    suffix="_fp8",
     num_stages=3,
 )  # fmt: skip
 def matmul_fp8(rng, k, m=64, n=128):
