@@ -7,6 +7,7 @@
 
 #include "Phases.h"
 #include "girih/Dialect/Plan/IR/Plan.h"
+#include "girih/Dialect/Tile/IR/Tile.h"
 #include "girih/Dialect/WG/IR/WG.h"
 #include "girih/Pipelines/Pipelines.h"
 
@@ -21,7 +22,7 @@
 using namespace girih;
 
 void compiler::registerPhases(mlir::DialectRegistry &registry) {
-  registry.insert<plan::PlanDialect, wg::WGDialect, mlir::arith::ArithDialect,
+  registry.insert<plan::PlanDialect, tile::TileDialect, wg::WGDialect, mlir::arith::ArithDialect,
                   mlir::cf::ControlFlowDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect>();

@@ -5,6 +5,7 @@
 
 #include "PrintEffects.h"
 #include "girih/Dialect/Plan/IR/Plan.h"
+#include "girih/Dialect/Tile/IR/Tile.h"
 #include "girih/Dialect/WG/IR/WG.h"
 #include "girih/Pipelines/Pipelines.h"
 
@@ -33,10 +34,10 @@ static void printLocationsByDefault() {
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<girih::plan::PlanDialect, girih::wg::WGDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::gpu::GPUDialect,
-                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::NVVM::NVVMDialect,
-                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
+  registry.insert<girih::plan::PlanDialect, girih::tile::TileDialect, girih::wg::WGDialect,
+                  mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+                  mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
   mlir::registerTransformsPasses();
   girih::registerPassesAndPipelines();
   girih::registerPrintEffects();

@@ -11,7 +11,13 @@
 
 // -----
 
-// expected-error @+1 {{expected a tile of two static dimensions}}
+// expected-error @+1 {{expected a tile of static dimensions}}
+func.func private @f(tensor<?x4xf32, #wg.layout<{lane: [[0,1],[0,2]]}>>)
+
+// -----
+
+// A tile of one dimension is one row.
+// expected-error @+1 {{expected a layout of the whole tile: }}
 func.func private @f(tensor<64xf32, #wg.layout<{lane: [[0,1],[0,2]]}>>)
 
 // -----

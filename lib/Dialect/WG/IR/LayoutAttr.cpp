@@ -102,15 +102,17 @@ void LayoutAttr::print(AsmPrinter &printer) const { printer << "<" << getLayout(
 
 LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                          function_ref<InFlightDiagnostic()> emitError) const {
-  if (shape.size() != 2 || llvm::any_of(shape, ShapedType::isDynamic))
-    return emitError() << "expected a tile of two static dimensions";
+  if (shape.empty() || llvm::any_of(shape, ShapedType::isDynamic))
+    return emitError() << "expected a tile of static dimensions";
   for (Dim dim : getLayout().inDims())
     if (dim == Dim::Offset || dim == Dim::Row || dim == Dim::Col)
       return emitError() << "expected the layout of a tile to map 'register', 'lane', 'warp' and "
                             "'warpgroup', found '"
                          << StringRef(girih::nameOf(dim)) << "'";
+  // Leading dimensions count as rows, in row-major order; a tile of one dimension is one row.
+  int64_t rows = ShapedType::getNumElements(shape.drop_back());
   if (std::optional<std::string> error =
-          getLayout().tileError(static_cast<int32_t>(shape[0]), static_cast<int32_t>(shape[1])))
+          getLayout().tileError(static_cast<int32_t>(rows), static_cast<int32_t>(shape.back())))
     return emitError() << "expected a layout of the whole tile: " << *error;
   return success();
 }

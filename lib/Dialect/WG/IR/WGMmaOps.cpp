@@ -244,3 +244,12 @@ LogicalResult SliceOp::verify() {
            << layout.str() << ">";
   return success();
 }
+
+LogicalResult ConvertLayoutOp::verify() {
+  auto from = cast<RankedTensorType>(getSource().getType());
+  auto to = cast<RankedTensorType>(getTile().getType());
+  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
+    return emitOpError("expected a result of the source's shape and elements, found ")
+           << to << " from " << from;
+  return success();
+}

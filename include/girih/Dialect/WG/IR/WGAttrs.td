@@ -14,7 +14,8 @@ def WG_LayoutAttr : AttrDef<WG_Dialect, "Layout", [DeclareAttrInterfaceMethods<V
   let summary = "which element of a tile sits in which register, lane, warp and warpgroup";
   let description = [{
     The encoding of a tile's tensor type, every element of which sits in some register: a `girih::Layout` in its written form (docs/Layout.md has the grammar), a
-    linear map over GF(2) on an atom, then repeats of any extent. The accumulator of two warpgroups for 128x24:
+    linear map over GF(2) on an atom, then repeats of any extent. A tile of one dimension is one row; of three or more, the
+    leading ones count as rows, in row-major order. The accumulator of two warpgroups for 128x24:
 
     ```mlir
     #acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}

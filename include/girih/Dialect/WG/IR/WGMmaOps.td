@@ -128,4 +128,28 @@ def WG_SliceOp : WG_Op<"slice", [Pure]> {
   let hasVerifier = 1;
 }
 
+def WG_ConvertLayoutOp : WG_Op<"convert_layout", [Pure]> {
+  let summary = "the same tile with its elements in other places";
+  let description = [{
+    A side without a layout is not decided yet: `wg-assign-layouts` gives it one, that of the other side if nothing speaks
+    against it, and takes the op away where both sides are alike.
+
+    Lowers to: nothing, a permutation of registers, shuffles within a warp, or a trip through shared memory, whichever is the
+    cheapest that does it (docs/Layout.md).
+
+    ```mlir
+    #acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}>
+    #rows = #wg.layout<{register: [[0,1],[0,2]], lane: [[0,4],[1,0],[2,0],[4,0],[8,0]], warp: [[16,0],[32,0]]}>
+    func.func @coalesced(%t: tensor<64x8xf32, #acc>) -> tensor<64x8xf32, #rows> {
+      %u = wg.convert_layout %t : tensor<64x8xf32, #acc> -> tensor<64x8xf32, #rows>
+      return %u : tensor<64x8xf32, #rows>
+    }
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$source);
+  let results = (outs AnyStaticShapeTensor:$tile);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($tile)";
+  let hasVerifier = 1;
+}
+
 #endif // GIRIH_DIALECT_WG_IR_WGMMAOPS_TD
