@@ -129,8 +129,8 @@ template <typename Op> static void printCombining(OpAsmPrinter &printer, Op op) 
     if (op.getReverse())
       printer << " reverse";
   printer.printOptionalAttrDict(op->getAttrs(), {"dim", "reverse"});
-  printer << " : " << op.getTiles().getTypes() << " -> ";
-  llvm::interleaveComma(op.getResultTypes(), printer);
+  printer << " : " << op.getTiles().getTypes();
+  printer.printArrowTypeList(op->getResultTypes());
   printer << " ";
   printer.printRegion(op.getCombiner());
 }
