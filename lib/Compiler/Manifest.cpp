@@ -201,6 +201,7 @@ private:
                         {"dtype", dtype},
                         {"rank", array.getRank()},
                         {"contiguous", array.getContiguous()},
+                        {"aligned", array.getAligned()},
                         {"access", accessName(array.getAccess())}};
   }
 
@@ -211,13 +212,17 @@ private:
     plan.push_back(std::move(object));
   }
 
-  /// The step that computes `value`; a scalar argument becomes one at its first use.
+  /// The step that computes `value`; a scalar argument, and an array's address, become one at their
+  /// first use.
   int64_t index(mlir::Value value) {
     auto found = indices.find(value);
     if (found != indices.end())
       return found->second;
     auto argument = llvm::cast<mlir::BlockArgument>(value);
-    push(json::Object{{"op", "scalar"}, {"parameter", argument.getArgNumber()}}, value);
+    if (llvm::isa<plan::ArrayType>(value.getType()))
+      push(json::Object{{"op", "address"}, {"array", argument.getArgNumber()}}, value);
+    else
+      push(json::Object{{"op", "scalar"}, {"parameter", argument.getArgNumber()}}, value);
     return indices[value];
   }
 
@@ -277,7 +282,8 @@ private:
       return push(json::Object{{"op", "constant"}, {"value", value}}, constant);
     }
     // Widths do not matter to the runtime, which computes in i64 and checks what it passes on.
-    if (llvm::isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp>(op)) {
+    if (llvm::isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp,
+                  plan::ValueOp>(op)) {
       indices[op->getResult(0)] = index(op->getOperand(0));
       return;
     }

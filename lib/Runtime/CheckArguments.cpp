@@ -3,16 +3,68 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What specialises a kernel (dtype, rank, which stride is 1) is checked here; what relates
-// arguments to each other is a `require` of the host plan.
+// What specialises a kernel (dtype, rank, which stride is 1, alignment) is checked here; what
+// relates arguments to each other is a `require` of the host plan.
 //
 //===--------------------------------------------------------------------------------------------===//
 #include "CheckArguments.h"
 
+#include "FloatBits.h"
+
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <numeric>
 
 namespace girih::runtime {
 namespace {
+
+/// An aligned array's promise: TMA and 16-byte accesses rely on it.
+void checkAlignment(const Parameter &parameter, const ArrayArgument &array) {
+  const std::string kernelWants =
+      "; the kernel was compiled for multiples of " + std::to_string(alignment);
+  if (uint64_t past = array.address % alignment)
+    throw LaunchError(parameter.name + ": the first element's address is " + std::to_string(past) +
+                      " bytes past a multiple of " + std::to_string(alignment) + kernelWants);
+  int64_t size = sizeInBytes(array.dtype);
+  for (size_t dim = 0; dim < array.shape.size(); ++dim) {
+    int64_t stride = array.strides[dim];
+    // Taken modulo first: the product may not fit 64 bits.
+    if (static_cast<int>(dim) != parameter.contiguous && array.shape[dim] > 1 &&
+        stride % static_cast<int64_t>(alignment) * size % static_cast<int64_t>(alignment) != 0)
+      throw LaunchError(parameter.name + ": the stride of dimension " + std::to_string(dim) +
+                        " is " + std::to_string(stride) + " elements of " + name(array.dtype) +
+                        ", which is no multiple of " + std::to_string(alignment) + " bytes" +
+                        kernelWants);
+  }
+}
+
+/// Elements of an array that the kernel writes have places of their own. Whether steps along three
+/// or more dimensions meet is a knapsack problem; two suffice for broadcasts and sliding windows.
+void checkOverlap(const Parameter &parameter, const ArrayArgument &array) {
+  size_t rank = array.shape.size();
+  auto fail = [&](const std::string &what) {
+    throw LaunchError(parameter.name + ": the kernel writes it, and " + what + " (shape " +
+                      printExtents(array.shape) + ", strides " + printExtents(array.strides) +
+                      " in elements); pass an array of its own memory");
+  };
+  for (size_t i = 0; i < rank; ++i) {
+    if (array.shape[i] == 1)
+      continue;
+    if (array.strides[i] == 0)
+      fail("all elements along dimension " + std::to_string(i) + " share one place");
+    for (size_t j = 0; j < i; ++j) {
+      if (array.shape[j] == 1)
+        continue;
+      // The fewest steps along i and j that lead to one place.
+      int64_t common = std::gcd(array.strides[i], array.strides[j]);
+      if (std::abs(array.strides[j] / common) < array.shape[i] &&
+          std::abs(array.strides[i] / common) < array.shape[j])
+        fail("elements along dimensions " + std::to_string(j) + " and " + std::to_string(i) +
+             " share places");
+    }
+  }
+}
 
 void checkArray(const Parameter &parameter, const Argument &argument) {
   std::string expected = std::string("an array of ") + name(parameter.dtype) + " with " +
@@ -34,19 +86,29 @@ void checkArray(const Parameter &parameter, const Argument &argument) {
     throw LaunchError(parameter.name + ": expected stride 1 in dimension " + std::to_string(dim) +
                       ", found strides " + printExtents(array->strides) +
                       " (in elements); pass a contiguous copy");
+
+  // Where there is no element, addresses and strides mean nothing.
+  if (std::count(array->shape.begin(), array->shape.end(), 0) > 0)
+    return;
+  if (parameter.aligned)
+    checkAlignment(parameter, *array);
+  if (parameter.access != Access::In)
+    checkOverlap(parameter, *array);
 }
 
 void checkScalar(const Parameter &parameter, const Argument &argument) {
   std::string expected = name(parameter.dtype);
-  if (const auto *integer = std::get_if<int64_t>(&argument)) {
-    if (!isInteger(parameter.dtype))
-      return;
+  const auto *integer = std::get_if<int64_t>(&argument);
+  const auto *real = std::get_if<double>(&argument);
+  if (isInteger(parameter.dtype) && integer) {
     IntegerRange range = rangeOf(parameter.dtype);
     if (*integer >= range.low && *integer <= range.high)
       return;
     expected += " (" + std::to_string(range.low) + " to " + std::to_string(range.high) + ")";
-  } else if (std::holds_alternative<double>(argument) && !isInteger(parameter.dtype)) {
-    return;
+  } else if (!isInteger(parameter.dtype) && (integer || real)) {
+    if (!overflows(parameter.dtype, real ? *real : static_cast<double>(*integer)))
+      return;
+    expected += ", in which it would be an infinity";
   }
   throw LaunchError(parameter.name + ": expected a scalar of type " + expected + ", found " +
                     describe(argument));

@@ -7,8 +7,10 @@
 #include "HostPlan.h"
 
 #include "Arithmetic.h"
+#include "FloatBits.h"
 #include "TensorMap.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -34,8 +36,7 @@ void HostPlan::run() {
       runRequire(step);
       break;
     case StepKind::TensorMap:
-      maps.push_back(encodeTensorMap(device.driver(), step, manifest.parameters[step.parameter],
-                                     array(step.parameter)));
+      runTensorMap(step);
       value = maps.size() - 1;
       break;
     case StepKind::Workspace:
@@ -66,6 +67,8 @@ int64_t HostPlan::runExpression(const Step &step) const {
     if (const auto *integer = std::get_if<int64_t>(&arguments[step.parameter]))
       return *integer;
     return 0;
+  case StepKind::Address:
+    return array(step.parameter).address;
   case StepKind::Select:
     return value(step.operands[0]) ? value(step.operands[1]) : value(step.operands[2]);
   default:
@@ -87,15 +90,37 @@ void HostPlan::runRequire(const Step &step) const {
   throw LaunchError(message);
 }
 
+uint64_t HostPlan::allocate(size_t bytes, bool zero) {
+  workspaces.push_back(device.allocate(bytes));
+  if (zero)
+    device.fillWithZeros(workspaces.back(), bytes, stream);
+  return workspaces.back();
+}
+
 int64_t HostPlan::runWorkspace(const Step &step) {
   int64_t bytes = value(step.operands[0]);
   if (bytes < 0)
     throw LaunchError(manifest.name + ": the workspace would have " + std::to_string(bytes) +
                       " bytes");
-  workspaces.push_back(device.allocate(bytes));
-  if (step.zero)
-    device.fillWithZeros(workspaces.back(), bytes, stream);
-  return workspaces.back();
+  return allocate(bytes, step.zero);
+}
+
+void HostPlan::runTensorMap(const Step &step) {
+  ArrayArgument tensor = array(step.parameter);
+  // TMA has no tensor without elements. A kernel may still ask for the tiles of an empty array, and
+  // sees what lies outside an array: zeros. The map is over one zero of our own.
+  if (std::count(tensor.shape.begin(), tensor.shape.end(), 0) > 0) {
+    tensor.address = allocate(sizeInBytes(tensor.dtype), /*zero=*/true);
+    std::fill(tensor.shape.begin(), tensor.shape.end(), 1);
+  }
+  maps.push_back(
+      encodeTensorMap(device.driver(), step, manifest.parameters[step.parameter], tensor));
+}
+
+bool HostPlan::isChecked(unsigned source, DType dtype) const {
+  const Step &step = manifest.plan[source];
+  return step.kind == StepKind::Scalar &&
+         sizeInBytes(manifest.parameters[step.parameter].dtype) == sizeInBytes(dtype);
 }
 
 void HostPlan::runLaunch(const Step &step) const {
@@ -124,7 +149,7 @@ void HostPlan::runLaunch(const Step &step) const {
       pointers[i] = const_cast<cuda::CUtensorMap *>(&maps[value(source)]);
     } else if (parameter.kind == KernelParameterKind::Pointer || isInteger(parameter.dtype)) {
       int64_t number = value(source);
-      if (parameter.kind == KernelParameterKind::Scalar) {
+      if (parameter.kind == KernelParameterKind::Scalar && !isChecked(source, parameter.dtype)) {
         IntegerRange range = rangeOf(parameter.dtype);
         if (number < range.low || number > range.high)
           throw LaunchError(kernel.name + ": argument " + std::to_string(i) + " of the kernel is " +
@@ -137,11 +162,7 @@ void HostPlan::runLaunch(const Step &step) const {
       double number = std::holds_alternative<double>(argument)
                           ? std::get<double>(argument)
                           : static_cast<double>(std::get<int64_t>(argument));
-      float narrow = static_cast<float>(number);
-      if (parameter.dtype == DType::F64)
-        std::memcpy(&scalars[i], &number, sizeof(number));
-      else
-        std::memcpy(&scalars[i], &narrow, sizeof(narrow));
+      scalars[i] = floatBits(parameter.dtype, number); // little endian, as above
     }
   }
 

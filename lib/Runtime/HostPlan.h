@@ -30,8 +30,14 @@ public:
 private:
   int64_t runExpression(const Step &step) const;
   int64_t runWorkspace(const Step &step);
+  void runTensorMap(const Step &step);
   void runRequire(const Step &step) const;
   void runLaunch(const Step &step) const;
+  /// Whether a step is an argument that fits a kernel's parameter because it fitted its own:
+  /// kernels know integers without a sign, arguments have one.
+  bool isChecked(unsigned source, DType dtype) const;
+  /// Memory that lives as long as a workspace does.
+  uint64_t allocate(size_t bytes, bool zero);
   int64_t value(unsigned step) const { return values[step]; }
   const ArrayArgument &array(unsigned parameter) const {
     return std::get<ArrayArgument>(arguments[parameter]);
@@ -42,7 +48,8 @@ private:
   const Device &device;
   const std::vector<cuda::CUfunction> &functions;
   cuda::CUstream stream;
-  /// One per step: the integer; the address of a workspace; for a tensor map its index in `maps`.
+  /// One per step: the integer; the address of an array or a workspace; for a tensor map its index
+  /// in `maps`.
   std::vector<int64_t> values;
   std::vector<cuda::CUtensorMap> maps;
   std::vector<uint64_t> workspaces;

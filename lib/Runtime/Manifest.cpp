@@ -39,9 +39,10 @@ Parameter readParameter(const json &object) {
   parameter.isArray = kind == "array";
   if (!parameter.isArray) {
     if (!isInteger(parameter.dtype) && parameter.dtype != DType::F32 &&
-        parameter.dtype != DType::F64)
+        parameter.dtype != DType::F64 && parameter.dtype != DType::F16 &&
+        parameter.dtype != DType::BF16)
       damaged("parameter " + parameter.name + " is a scalar of " + name(parameter.dtype) +
-              "; scalars are integers, f32 or f64");
+              "; scalars are integers, f64, f32, f16 or bf16");
     return parameter;
   }
   parameter.rank = object.at("rank").get<unsigned>();
@@ -49,6 +50,7 @@ Parameter readParameter(const json &object) {
   if (parameter.contiguous < -1 || parameter.contiguous >= static_cast<int>(parameter.rank))
     damaged("parameter " + parameter.name + " of rank " + std::to_string(parameter.rank) +
             " has contiguous dimension " + std::to_string(parameter.contiguous));
+  parameter.aligned = object.value("aligned", false);
   static const std::map<std::string, Access> accesses = {
       {"in", Access::In}, {"out", Access::Out}, {"inout", Access::InOut}};
   std::string access = object.at("access").get<std::string>();
@@ -92,6 +94,7 @@ const std::map<std::string, StepKind> &stepKinds() {
                                                         {"stride", StepKind::Stride},
                                                         {"query", StepKind::Query},
                                                         {"scalar", StepKind::Scalar},
+                                                        {"address", StepKind::Address},
                                                         {"require", StepKind::Require},
                                                         {"tensor_map", StepKind::TensorMap},
                                                         {"workspace", StepKind::Workspace},
@@ -150,6 +153,9 @@ public:
           manifest.parameters[step.parameter].isArray)
         fail("parameter " + std::to_string(step.parameter) + " is no scalar");
       break;
+    case StepKind::Address:
+      step.parameter = arrayParameter(object);
+      break;
     case StepKind::Require:
       step.operands = {integer(object.at("cond"))};
       step.message = object.at("message").get<std::string>();
@@ -195,7 +201,8 @@ private:
 
   bool isInteger64(const Step &step) const {
     return step.kind != StepKind::TensorMap && step.kind != StepKind::Workspace &&
-           step.kind != StepKind::Require && step.kind != StepKind::Launch && !isFloat(step);
+           step.kind != StepKind::Address && step.kind != StepKind::Require &&
+           step.kind != StepKind::Launch && !isFloat(step);
   }
 
   static bool isInteger(DType type) { return runtime::isInteger(type); }
@@ -269,7 +276,7 @@ private:
     case KernelParameterKind::TensorMap:
       return step.kind == StepKind::TensorMap;
     case KernelParameterKind::Pointer:
-      return step.kind == StepKind::Workspace;
+      return step.kind == StepKind::Workspace || step.kind == StepKind::Address;
     case KernelParameterKind::Scalar:
       break;
     }

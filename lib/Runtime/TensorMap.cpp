@@ -98,10 +98,6 @@ cuda::CUtensorMap encodeTensorMap(const Driver &driver, const Step &step,
                                   const Parameter &parameter, const ArrayArgument &array) {
   uint64_t size = sizeInBytes(array.dtype);
   unsigned fastest = step.order[0];
-  for (size_t dim = 0; dim < array.shape.size(); ++dim)
-    if (array.shape[dim] < 1)
-      throw LaunchError(parameter.name + ": dimension " + std::to_string(dim) + " is " +
-                        std::to_string(array.shape[dim]) + "; TMA needs at least 1");
   if (array.strides[fastest] != 1 && array.shape[fastest] > 1)
     throw LaunchError(parameter.name + ": the stride of dimension " + std::to_string(fastest) +
                       " is " + std::to_string(array.strides[fastest]) +

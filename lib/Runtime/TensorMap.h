@@ -13,9 +13,9 @@
 
 namespace girih::runtime {
 
-/// Encodes the tensor map that `step` asks for over `array`, which is the argument for `parameter`.
-/// Throws LaunchError with the parameter's name if TMA cannot address the array: an empty
-/// dimension, a base or a pitch that is not a multiple of 16 bytes, a pitch of 2^40 bytes or more.
+/// Encodes the tensor map that `step` asks for over `array`, which is the argument for `parameter`
+/// and has at least one element. Throws LaunchError with the parameter's name if TMA cannot address
+/// the array: a base or a pitch that is not a multiple of 16 bytes, a pitch of 2^40 bytes or more.
 cuda::CUtensorMap encodeTensorMap(const Driver &driver, const Step &step,
                                   const Parameter &parameter, const ArrayArgument &array);
 

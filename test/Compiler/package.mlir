@@ -19,10 +19,10 @@
 // SECTIONS: .girih.manifest {{ *}}PROGBITS
 
 // MANIFEST: "arch":"sm_90a"
-// MANIFEST-SAME: "kernels":[{"block":[128,1,1],"cluster":[2,1,1],"dynamic_shared_bytes":4096,"name":"fill","parameters":[{"kind":"pointer"},{"dtype":"i32","kind":"scalar"},{"dtype":"f32","kind":"scalar"}],"registers":
+// MANIFEST-SAME: "kernels":[{"block":[128,1,1],"cluster":[2,1,1],"dynamic_shared_bytes":4096,"name":"fill","parameters":[{"kind":"pointer"},{"dtype":"i32","kind":"scalar"},{"dtype":"f32","kind":"scalar"},{"kind":"pointer"}],"registers":
 // MANIFEST-SAME: "spill_bytes":0,"stack_bytes":0}]
 // MANIFEST-SAME: "name":"fill"
-// MANIFEST-SAME: "parameters":[{"access":"in","contiguous":1,"dtype":"bf16","kind":"array","name":"a","rank":2},{"dtype":"i32","kind":"scalar","name":"n"},{"dtype":"f32","kind":"scalar","name":"x"}]
+// MANIFEST-SAME: "parameters":[{"access":"in","aligned":true,"contiguous":1,"dtype":"bf16","kind":"array","name":"a","rank":2},{"dtype":"u32","kind":"scalar","name":"n"},{"dtype":"f32","kind":"scalar","name":"x"},{"access":"out","aligned":false,"contiguous":-1,"dtype":"u8","kind":"array","name":"bytes","rank":3}]
 // MANIFEST-SAME: "plan":[
 // MANIFEST-SAME: {"array":0,"dim":0,"op":"dim"},
 // MANIFEST-SAME: {"array":0,"dim":0,"op":"stride"},
@@ -39,7 +39,8 @@
 // MANIFEST-SAME: {"args":[6,11,3],"op":"select"},
 // MANIFEST-SAME: {"bytes":12,"op":"workspace","zero":true},
 // MANIFEST-SAME: {"op":"scalar","parameter":2},
-// MANIFEST-SAME: {"args":[13,5,14],"grid":[12,3,3],"kernel":0,"op":"launch"}]
+// MANIFEST-SAME: {"array":3,"op":"address"},
+// MANIFEST-SAME: {"args":[13,5,14,15],"grid":[12,3,3],"kernel":0,"op":"launch"}]
 // MANIFEST-SAME: "schema":1
 
 // REPORT: kernel fill
@@ -53,7 +54,7 @@
 // SASS: EXIT
 
 gpu.module @device [#nvvm.target<chip = "sm_90a", features = "+ptx80", O = 3>] {
-  llvm.func @fill(%p: !llvm.ptr<1>, %n: i32, %x: f32) attributes {
+  llvm.func @fill(%p: !llvm.ptr<1>, %n: i32, %x: f32, %bytes: !llvm.ptr<1>) attributes {
       nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>, nvvm.cluster_dim = array<i32: 2, 1, 1>,
       wg.shared_bytes = 4096 : i64} {
     %at = llvm.getelementptr %p[%n] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
@@ -62,14 +63,14 @@ gpu.module @device [#nvvm.target<chip = "sm_90a", features = "+ptx80", O = 3>] {
   }
 }
 
-plan.host @fill(%a: !plan.array<bf16, rank = 2, contiguous = 1, in>, %n: i32, %x: f32)
-    attributes {arg_names = ["a", "n", "x"]} {
-  %m = plan.dim %a[0] : !plan.array<bf16, rank = 2, contiguous = 1, in>
-  %lda = plan.stride %a[0] : !plan.array<bf16, rank = 2, contiguous = 1, in>
+plan.host @fill(%a: !plan.array<bf16, rank = 2, contiguous = 1, aligned, in>, %n: ui32, %x: f32,
+                %bytes: !plan.array<ui8, rank = 3, out>) attributes {arg_names = ["a", "n", "x", "bytes"]} {
+  %m = plan.dim %a[0] : !plan.array<bf16, rank = 2, contiguous = 1, aligned, in>
+  %lda = plan.stride %a[0] : !plan.array<bf16, rank = 2, contiguous = 1, aligned, in>
   %sms = plan.query multiprocessor_count
   %c1 = arith.constant 1 : i64
   %cm2 = arith.constant -2 : i64
-  %wide = arith.extsi %n : i32 to i64
+  %wide = plan.value %n : ui32
   %ok = arith.cmpi sle, %wide, %m : i64
   plan.require %ok, "n is {0}, a has {1} rows"(%wide, %m)
   %sum = arith.addi %m, %lda : i64
@@ -78,5 +79,6 @@ plan.host @fill(%a: !plan.array<bf16, rank = 2, contiguous = 1, in>, %n: i32, %x
   %most = arith.maxsi %quotient, %c1 : i64
   %grid = arith.select %ok, %most, %c1 : i64
   %memory = plan.workspace %grid {zero} : !plan.workspace
-  plan.launch @device::@fill grid(%grid, %c1, %c1) args(%memory, %n, %x) : !plan.workspace, i32, f32
+  plan.launch @device::@fill grid(%grid, %c1, %c1) args(%memory, %n, %x, %bytes)
+      : !plan.workspace, ui32, f32, !plan.array<ui8, rank = 3, out>
 }

@@ -22,20 +22,24 @@ namespace girih::runtime {
 
 enum class Access { In, Out, InOut };
 
+/// What an aligned array promises, in bytes: what TMA and the widest accesses of a thread need.
+constexpr uint64_t alignment = 16;
+
 /// A parameter of the call.
 struct Parameter {
   std::string name;
   bool isArray = false;
   DType dtype = DType::I32;
-  unsigned rank = 0;   ///< arrays only
-  int contiguous = -1; ///< the dimension whose stride is 1; -1: none is promised
+  unsigned rank = 0;    ///< arrays only
+  int contiguous = -1;  ///< the dimension whose stride is 1; -1: none is promised
+  bool aligned = false; ///< address and all other strides are multiples of `alignment` bytes
   Access access = Access::In;
 };
 
 enum class KernelParameterKind {
   TensorMap, ///< 128 bytes by value
   Scalar,    ///< a number of `dtype`
-  Pointer,   ///< the address of a workspace
+  Pointer,   ///< the address of an array or a workspace
 };
 
 struct KernelParameter {
@@ -60,6 +64,7 @@ enum class StepKind {
   Stride,
   Query,
   Scalar,
+  Address,
   Require,
   TensorMap,
   Workspace,
@@ -90,7 +95,7 @@ enum class DeviceQuery { MultiprocessorCount };
 struct Step {
   StepKind kind = StepKind::Constant;
   int64_t value = 0;      ///< Constant: the value
-  unsigned parameter = 0; ///< Dim, Stride, TensorMap, Scalar: index of the parameter
+  unsigned parameter = 0; ///< Dim, Stride, Scalar, Address, TensorMap: index of the parameter
   unsigned dim = 0;       ///< Dim, Stride
   DeviceQuery query = DeviceQuery::MultiprocessorCount;
   /// Expressions: the operands. Require: the condition, then the values of the message. Workspace:

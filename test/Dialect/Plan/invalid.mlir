@@ -13,13 +13,25 @@ plan.host @f(%a: !plan.array<tensor<4xf32>, rank = 2, contiguous = 1, in>) attri
 
 // -----
 
-// expected-error @+1 {{expected a rank from 1 to 5, found 6}}
-plan.host @f(%a: !plan.array<bf16, rank = 6, contiguous = 1, in>) attributes {arg_names = ["a"]} {
+// expected-error @+1 {{expected a rank of 0 or more, found -1}}
+plan.host @f(%a: !plan.array<bf16, rank = -1, in>) attributes {arg_names = ["a"]} {
 }
 
 // -----
 
-// expected-error @+1 {{expected the contiguous dimension to be one of 0 to 1, found 2}}
+// expected-error @+1 {{expected a dimension, found -1: leave 'contiguous' out for an array of any strides}}
+plan.host @f(%a: !plan.array<bf16, rank = 2, contiguous = -1, in>) attributes {arg_names = ["a"]} {
+}
+
+// -----
+
+// expected-error @+1 {{expected the contiguous dimension to be less than the rank, which is 0, found 0}}
+plan.host @f(%a: !plan.array<bf16, rank = 0, contiguous = 0, in>) attributes {arg_names = ["a"]} {
+}
+
+// -----
+
+// expected-error @+1 {{expected the contiguous dimension to be less than the rank, which is 2, found 2}}
 plan.host @f(%a: !plan.array<bf16, rank = 2, contiguous = 2, in>) attributes {arg_names = ["a"]} {
 }
 
@@ -103,6 +115,20 @@ plan.host @f(%a: !plan.array<bf16, rank = 2, contiguous = 1, in>) attributes {ar
 
 // -----
 
+plan.host @f(%a: !plan.array<bf16, rank = 6, contiguous = 1, in>) attributes {arg_names = ["a"]} {
+  // expected-error @+1 {{'plan.tensor_map' op makes a map over an array of rank 6: expected a rank from 1 to 5}}
+  %v = plan.tensor_map %a : !plan.array<bf16, rank = 6, contiguous = 1, in> -> !wg.view<bf16, box = [64, 64], swizzle = 128>
+}
+
+// -----
+
+plan.host @f(%a: !plan.array<bf16, rank = 2, aligned, in>) attributes {arg_names = ["a"]} {
+  // expected-error @+1 {{'plan.tensor_map' op makes a map over an array without a contiguous dimension: TMA needs one, pass the array's address instead}}
+  %v = plan.tensor_map %a : !plan.array<bf16, rank = 2, aligned, in> -> !wg.view<bf16, box = [64, 64], swizzle = 128>
+}
+
+// -----
+
 plan.host @f(%a: !plan.array<bf16, rank = 2, contiguous = 1, in>) attributes {arg_names = ["a"]} {
   // expected-error @+1 {{'plan.tensor_map' op makes a map with a box of rank 3 over an array of rank 2: ranks must agree}}
   %v = plan.tensor_map %a : !plan.array<bf16, rank = 2, contiguous = 1, in> -> !wg.view<bf16, box = [1, 64, 64], swizzle = 128>
@@ -166,8 +192,44 @@ gpu.module @device {
   }
 }
 plan.host @f(%n: i64) attributes {arg_names = ["n"]} {
-  // expected-error @+1 {{'plan.launch' op argument 0 is of type 'i64', and @device::@k takes 'i32': a tensor map or a scalar goes to a parameter of its own type, a workspace to a pointer}}
+  // expected-error @+1 {{'plan.launch' op argument 0 is of type 'i64', and @device::@k takes 'i32': a tensor map or a scalar goes to a parameter of its own type, an array or a workspace to an !llvm.ptr<1>}}
   plan.launch @device::@k grid(%n, %n, %n) args(%n) : i64
+}
+
+// -----
+
+gpu.module @device {
+  gpu.func @k(%memory: !llvm.ptr) kernel {
+    gpu.return
+  }
+}
+plan.host @f(%a: !plan.array<bf16, rank = 0, in>, %n: i64) attributes {arg_names = ["a", "n"]} {
+  // expected-error @+1 {{'plan.launch' op argument 0 is of type '!plan.array<bf16, rank = 0, in>', and @device::@k takes '!llvm.ptr'}}
+  plan.launch @device::@k grid(%n, %n, %n) args(%a) : !plan.array<bf16, rank = 0, in>
+}
+
+// -----
+
+gpu.module @device {
+  gpu.func @k(%n: i64) kernel {
+    gpu.return
+  }
+}
+plan.host @f(%a: !plan.array<bf16, rank = 2, in>, %n: i64) attributes {arg_names = ["a", "n"]} {
+  // expected-error @+1 {{'plan.launch' op argument 0 is of type '!plan.array<bf16, rank = 2, in>', and @device::@k takes 'i64'}}
+  plan.launch @device::@k grid(%n, %n, %n) args(%a) : !plan.array<bf16, rank = 2, in>
+}
+
+// -----
+
+gpu.module @device {
+  gpu.func @k(%n: i32) kernel {
+    gpu.return
+  }
+}
+plan.host @f(%u: ui16, %n: i64) attributes {arg_names = ["u", "n"]} {
+  // expected-error @+1 {{'plan.launch' op argument 0 is of type 'ui16', and @device::@k takes 'i32'}}
+  plan.launch @device::@k grid(%n, %n, %n) args(%u) : ui16
 }
 
 // -----

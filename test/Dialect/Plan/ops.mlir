@@ -30,6 +30,32 @@ plan.host @f(%x: !plan.array<f32, rank = 1, contiguous = 0, inout>, %s: f32) att
   plan.launch @device::@k grid(%again, %c1, %c1) args(%m, %s) : !plan.workspace, f32
 }
 
+gpu.module @memory {
+  gpu.func @k(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %flags: !llvm.ptr<1>, %n: i32, %half: f16, %yes: i1) kernel {
+    gpu.return
+  }
+}
+
+// An array of any rank and strides goes to a pointer; an unsigned argument to the signless type of its width, and into
+// expressions through plan.value.
+// CHECK-LABEL: plan.host @pointers
+// CHECK-SAME: (%[[X:.*]]: !plan.array<ui8, rank = 0, in>, %[[Y:.*]]: !plan.array<f32, rank = 6, contiguous = 5, aligned, out>, %[[N:.*]]: ui32, %[[H:.*]]: f16, %[[B:.*]]: i1)
+plan.host @pointers(%x: !plan.array<ui8, rank = 0, in>, %y: !plan.array<f32, rank = 6, contiguous = 5, aligned, out>,
+                    %n: ui32, %half: f16, %yes: i1) attributes {arg_names = ["x", "y", "n", "half", "yes"]} {
+  // CHECK: %[[V:.*]] = plan.value %[[N]] : ui32
+  %bytes = plan.value %n : ui32
+  %flags = plan.workspace %bytes {zero} : !plan.workspace
+  // CHECK: plan.launch @memory::@k grid(%[[V]], %[[V]], %[[V]]) args(%[[X]], %[[Y]], %{{.*}}, %[[N]], %[[H]], %[[B]]) : !plan.array<ui8, rank = 0, in>, !plan.array<f32, rank = 6, contiguous = 5, aligned, out>, !plan.workspace, ui32, f16, i1
+  plan.launch @memory::@k grid(%bytes, %bytes, %bytes) args(%x, %y, %flags, %n, %half, %yes) : !plan.array<ui8, rank = 0, in>, !plan.array<f32, rank = 6, contiguous = 5, aligned, out>, !plan.workspace, ui32, f16, i1
+}
+
+// A tensor map's type has no sign either.
+// CHECK-LABEL: plan.host @unsigned_map
+plan.host @unsigned_map(%x: !plan.array<ui8, rank = 2, contiguous = 1, aligned, in>) attributes {arg_names = ["x"]} {
+  // CHECK: plan.tensor_map %{{.*}} : !plan.array<ui8, rank = 2, contiguous = 1, aligned, in> -> !wg.view<i8, box = [64, 64], swizzle = 64>
+  %v = plan.tensor_map %x : !plan.array<ui8, rank = 2, contiguous = 1, aligned, in> -> !wg.view<i8, box = [64, 64], swizzle = 64>
+}
+
 // Questions are asked once, unused ones not at all; what acts stays as often as it is written.
 // PASSES-LABEL: plan.host @actions
 plan.host @actions(%x: !plan.array<f32, rank = 1, contiguous = 0, inout>, %s: f32) attributes {arg_names = ["x", "s"]} {

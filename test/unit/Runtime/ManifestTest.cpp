@@ -19,6 +19,7 @@ TEST(Manifest, IsRead) {
   EXPECT_EQ(manifest.parameters[2].access, Access::Out);
   EXPECT_EQ(manifest.parameters[2].dtype, DType::F32);
   EXPECT_EQ(manifest.parameters[1].contiguous, 1);
+  EXPECT_FALSE(manifest.parameters[1].aligned);
   EXPECT_FALSE(manifest.parameters[3].isArray);
   ASSERT_EQ(manifest.kernels.size(), 1u);
   EXPECT_THAT(manifest.kernels[0].block, ElementsAre(384, 1, 1));
@@ -26,6 +27,17 @@ TEST(Manifest, IsRead) {
   ASSERT_EQ(manifest.plan.size(), 16u);
   EXPECT_THAT(manifest.plan[12].box, ElementsAre(64, 64));
   EXPECT_THAT(manifest.plan[15].operands, ElementsAre(9, 10, 8, 11, 12, 13, 1, 14));
+}
+
+TEST(Manifest, AnArrayPromisesWhatItSays) {
+  json root = json::parse(gemmManifest);
+  root["parameters"][0]["aligned"] = true;
+  root["parameters"][1]["contiguous"] = -1;
+  root["parameters"][2].erase("contiguous");
+  Manifest manifest = Manifest::parse(root.dump());
+  EXPECT_TRUE(manifest.parameters[0].aligned);
+  EXPECT_EQ(manifest.parameters[1].contiguous, -1);
+  EXPECT_EQ(manifest.parameters[2].contiguous, -1);
 }
 
 /// The message for the GEMM's manifest with `value` at `path`.
@@ -50,10 +62,10 @@ TEST(Manifest, DamageIsNamed) {
             "the manifest is damaged: parameter a of rank 2 has contiguous dimension 2");
   EXPECT_EQ(damage("/parameters/0/access", "maybe"),
             "the manifest is damaged: parameter a has access \"maybe\"");
-  EXPECT_EQ(
-      damage("/parameters/3/dtype", "bf16"),
-      "the manifest is damaged: parameter scale is a scalar of bf16; scalars are integers, f32 "
-      "or f64");
+  EXPECT_EQ(damage("/parameters/3/dtype", "e4m3"),
+            "the manifest is damaged: parameter scale is a scalar of e4m3; scalars are integers, "
+            "f64, f32, "
+            "f16 or bf16");
   EXPECT_EQ(damage("/kernels/0/parameters/0/kind", "matrix"),
             "the manifest is damaged: kernel matmul has a parameter of kind \"matrix\"");
   EXPECT_EQ(damage("/plan/4/op", "xor"),
@@ -66,6 +78,12 @@ TEST(Manifest, DamageIsNamed) {
             "the manifest is damaged: step 4 of the plan: eq has 3 operands, expected 2");
   EXPECT_EQ(damage("/plan/0/array", 3),
             "the manifest is damaged: step 0 of the plan: parameter 3 is no array");
+  EXPECT_EQ(damage("/plan/14", {{"op", "address"}, {"array", 3}}),
+            "the manifest is damaged: step 14 of the plan: parameter 3 is no array");
+  EXPECT_EQ(
+      damage("/plan/14", {{"op", "address"}, {"array", 0}}),
+      "the manifest is damaged: step 15 of the plan: step 14 does not fit argument 4 of kernel "
+      "matmul");
   EXPECT_EQ(damage("/plan/0/dim", 2),
             "the manifest is damaged: step 0 of the plan: dimension 2 of an array of rank 2");
   EXPECT_EQ(damage("/plan/6", {{"op", "query"}, {"what", "weather"}}),
@@ -95,6 +113,9 @@ TEST(Manifest, DamageIsNamed) {
       damage("/plan/15/args", {11, 12, 13, 11, 14}),
       "the manifest is damaged: step 15 of the plan: step 11 does not fit argument 3 of kernel "
       "matmul");
+  // An address is no number.
+  EXPECT_EQ(damage("/plan/9", {{"op", "address"}, {"array", 0}}),
+            "the manifest is damaged: step 15 of the plan: step 9 is not an integer");
   EXPECT_EQ(damage("/plan/15/grid", {14, 10, 8}),
             "the manifest is damaged: step 15 of the plan: step 14 is not an integer");
 }

@@ -143,6 +143,63 @@ TEST_F(ProgramTest, WorkspacesAreZeroedPassedAndFreed) {
   EXPECT_EQ(std::count(fake().calls.begin(), fake().calls.end(), "cuMemFree"), 2);
 }
 
+TEST_F(ProgramTest, AnArraysAddressIsPassed) {
+  json root = json::parse(gemmManifest);
+  root["kernels"][0]["parameters"] = json::parse(R"([{"kind":"pointer"},{"kind":"pointer"}])");
+  root["plan"] = json::parse(R"([
+    {"op":"constant","value":1},{"op":"address","array":2},{"op":"address","array":0},
+    {"op":"launch","kernel":0,"grid":[0,0,0],"args":[1,2]}])");
+  fake().parameterSizes["matmul"] = {8, 8};
+  Program program(imageWith(root.dump()));
+  auto given = arguments(8, 8, 8);
+  std::get<ArrayArgument>(given[0]).address = 0x7f0123456788;
+  std::get<ArrayArgument>(given[2]).address = 0xfedcba9876543210;
+  program.launch(device(), given);
+  EXPECT_EQ(as<uint64_t>(fake().launches.at(0).parameters[0]), 0xfedcba9876543210u);
+  EXPECT_EQ(as<uint64_t>(fake().launches.at(0).parameters[1]), 0x7f0123456788u);
+}
+
+TEST_F(ProgramTest, ScalarsOfEveryType) {
+  auto passed = [&](const char *dtype, Argument argument, const char *ofKernel = nullptr) {
+    json root = json::parse(gemmManifest);
+    root["parameters"][3]["dtype"] = dtype;
+    root["kernels"][0]["parameters"] =
+        json::array({{{"kind", "scalar"}, {"dtype", ofKernel ? ofKernel : dtype}}});
+    root["plan"] = json::parse(R"([{"op":"constant","value":1},{"op":"scalar","parameter":3},
+      {"op":"launch","kernel":0,"grid":[0,0,0],"args":[1]}])");
+    fake().parameterSizes["matmul"] = {8};
+    fake().launches.clear();
+    auto given = arguments(8, 8, 8);
+    given[3] = argument;
+    Program(imageWith(root.dump())).launch(device(), given);
+    return as<uint64_t>(fake().launches.at(0).parameters[0]);
+  };
+  EXPECT_EQ(passed("f16", 1.5), 0x3e00u);
+  EXPECT_EQ(passed("bf16", -2.0), 0xc000u);
+  EXPECT_EQ(passed("f32", int64_t{3}), 0x40400000u);
+  EXPECT_EQ(passed("f64", 1.0), 0x3ff0000000000000u);
+  EXPECT_EQ(passed("u8", int64_t{255}), 255u);
+  EXPECT_EQ(passed("u32", int64_t{4294967295}), 4294967295u);
+  EXPECT_EQ(passed("b1", int64_t{1}), 1u);
+  EXPECT_EQ(passed("i16", int64_t{-2}) & 0xffff, 0xfffeu);
+  // Kernels know integers without a sign; what the compiler writes for them is the signed type.
+  EXPECT_EQ(passed("u32", int64_t{4294967295}, "i32"), 4294967295u);
+  EXPECT_EQ(messageOf<LaunchError>([&] { passed("i64", int64_t{4294967295}, "i32"); }),
+            "matmul: argument 0 of the kernel is 4294967295, which does not fit i32");
+}
+
+TEST_F(ProgramTest, AMapOverAnEmptyArrayIsOverAZero) {
+  Program program(image);
+  EXPECT_EQ(program.launch(device(), arguments(8, 8, 0)), Wait::Done);
+  ASSERT_EQ(fake().maps.size(), 3u);
+  EXPECT_THAT(fake().maps[0].dims, ElementsAre(1, 1));
+  EXPECT_THAT(fake().maps[2].dims, ElementsAre(8, 8));
+  EXPECT_EQ(fake().maps[2].address, 0x10000u);
+  EXPECT_EQ(fake().zeroed[fake().maps[0].address], 2u); // one bf16
+  EXPECT_NE(fake().maps[0].address, fake().maps[1].address);
+  EXPECT_TRUE(fake().allocations.empty()); // freed after the launch
+}
+
 TEST_F(ProgramTest, ClustersBecomeALaunchAttribute) {
   json root = json::parse(gemmManifest);
   root["kernels"][0]["cluster"] = {2, 8, 1};

@@ -34,15 +34,27 @@ void PlanDialect::initialize() {
       >();
 }
 
-// <bf16, rank = 2, contiguous = 1, in>
+// <bf16, rank = 2, contiguous = 1, aligned, in>; contiguous and aligned may be absent
 Type ArrayType::parse(AsmParser &parser) {
   SMLoc start = parser.getCurrentLocation();
   Type elementType;
-  int64_t rank = 0, contiguous = 0;
+  int64_t rank = 0, contiguous = -1;
   if (parser.parseLess() || parser.parseType(elementType) || parser.parseComma() ||
       parser.parseKeyword("rank") || parser.parseEqual() || parser.parseInteger(rank) ||
-      parser.parseComma() || parser.parseKeyword("contiguous") || parser.parseEqual() ||
-      parser.parseInteger(contiguous) || parser.parseComma())
+      parser.parseComma())
+    return {};
+  if (succeeded(parser.parseOptionalKeyword("contiguous"))) {
+    SMLoc where = parser.getCurrentLocation();
+    if (parser.parseEqual() || parser.parseInteger(contiguous) || parser.parseComma())
+      return {};
+    if (contiguous < 0) {
+      parser.emitError(where) << "expected a dimension, found " << contiguous
+                              << ": leave 'contiguous' out for an array of any strides";
+      return {};
+    }
+  }
+  bool aligned = succeeded(parser.parseOptionalKeyword("aligned"));
+  if (aligned && parser.parseComma())
     return {};
   StringRef keyword;
   SMLoc where = parser.getCurrentLocation();
@@ -56,23 +68,24 @@ Type ArrayType::parse(AsmParser &parser) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ArrayType>(start, parser.getContext(), elementType, rank, contiguous,
-                                      *access);
+                                      aligned, *access);
 }
 
 void ArrayType::print(AsmPrinter &printer) const {
-  printer << "<" << getElementType() << ", rank = " << getRank()
-          << ", contiguous = " << getContiguous() << ", " << stringifyAccess(getAccess()) << ">";
+  printer << "<" << getElementType() << ", rank = " << getRank();
+  if (getContiguous() >= 0)
+    printer << ", contiguous = " << getContiguous();
+  printer << (getAligned() ? ", aligned" : "") << ", " << stringifyAccess(getAccess()) << ">";
 }
 
 LogicalResult ArrayType::verify(function_ref<InFlightDiagnostic()> emitError, Type elementType,
-                                int64_t rank, int64_t contiguous, Access) {
+                                int64_t rank, int64_t contiguous, bool, Access) {
   if (!elementType.isIntOrFloat())
     return emitError() << "expected an integer or float element type, found " << elementType;
-  // PTX ISA 9.0, 5.5.1: tensors of TMA have one to five dimensions.
-  if (rank < 1 || rank > 5)
-    return emitError() << "expected a rank from 1 to 5, found " << rank;
-  if (contiguous < 0 || contiguous >= rank)
-    return emitError() << "expected the contiguous dimension to be one of 0 to " << rank - 1
-                       << ", found " << contiguous;
+  if (rank < 0)
+    return emitError() << "expected a rank of 0 or more, found " << rank;
+  if (contiguous < -1 || contiguous >= rank)
+    return emitError() << "expected the contiguous dimension to be less than the rank, which is "
+                       << rank << ", found " << contiguous;
   return success();
 }

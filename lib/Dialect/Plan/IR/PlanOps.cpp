@@ -57,21 +57,46 @@ LogicalResult RequireOp::verify() {
   return success();
 }
 
+/// Device code knows integers without a sign; the host's part of a kernel knows it.
+static Type withoutSign(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer ? IntegerType::get(type.getContext(), integer.getWidth()) : type;
+}
+
 LogicalResult TensorMapOp::verify() {
   ArrayType array = getArray().getType();
+  // PTX ISA 9.0, 5.5.1: tensors of TMA have one to five dimensions.
+  if (array.getRank() < 1 || array.getRank() > 5)
+    return emitOpError("makes a map over an array of rank ")
+           << array.getRank() << ": expected a rank from 1 to 5";
   auto map = cast<TensorMapTypeInterface>(getMap().getType());
-  if (map.getElementType() != array.getElementType())
+  if (map.getElementType() != withoutSign(array.getElementType()))
     return emitOpError("makes a map of ") << map.getElementType() << " over an array of "
                                           << array.getElementType() << ": element types must agree";
   if (static_cast<int64_t>(map.getBox().size()) != array.getRank())
     return emitOpError("makes a map with a box of rank ")
            << map.getBox().size() << " over an array of rank " << array.getRank()
            << ": ranks must agree";
+  if (array.getContiguous() < 0)
+    return emitOpError("makes a map over an array without a contiguous dimension: TMA needs one, "
+                       "pass the array's address instead");
   if (map.getOrder().front() != array.getContiguous())
     return emitOpError("makes a map whose fastest dimension is ")
            << map.getOrder().front() << " over an array whose contiguous dimension is "
            << array.getContiguous() << ": choose the map's order so that they agree";
   return success();
+}
+
+/// The address space of global memory: PTX ISA 9.0, 5.1, as NVPTX numbers it.
+static constexpr unsigned globalMemory = 1;
+
+/// Whether a value of the plan of type `given` can be passed for a kernel's parameter.
+static bool fits(Type given, Type parameter) {
+  if (isa<WorkspaceType, ArrayType>(given)) {
+    auto pointer = dyn_cast<LLVM::LLVMPointerType>(parameter);
+    return pointer && pointer.getAddressSpace() == globalMemory;
+  }
+  return withoutSign(given) == parameter;
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -94,12 +119,11 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
                                   << ", which takes " << wanted.size();
   for (auto [index, type, arg] : llvm::enumerate(wanted, getArgs())) {
     Type given = arg.getType();
-    bool isMemory = isa<WorkspaceType>(given) && isa<LLVM::LLVMPointerType>(type);
-    if (given == type ? isa<WorkspaceType, ArrayType>(given) : !isMemory)
+    if (!fits(given, type))
       return emitOpError("argument ")
              << index << " is of type " << given << ", and " << getKernel() << " takes " << type
-             << ": a tensor map or a scalar goes to a parameter of its own type, a workspace to a "
-                "pointer";
+             << ": a tensor map or a scalar goes to a parameter of its own type, an array or a "
+                "workspace to an !llvm.ptr<1>";
   }
   return success();
 }

@@ -11,9 +11,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Plan_HostOp : Plan_Op<"host", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol]> {
   let summary = "the host's part of a kernel";
   let description = [{
-    One per kernel. The block arguments are the caller's arguments in order: arrays, and scalars of `i32`, `i64` or a
-    float type. `arg_names` gives their names, which messages and the manifest use. The body runs from top to bottom at
-    each call; `arith` ops on `i64` are its expressions, and 64-bit overflow is the runtime's error.
+    One per kernel. The block arguments are the caller's arguments in order: arrays, and scalars of an integer or float
+    type. Integer types are signless, meaning signed, or unsigned (`ui32`), here and as elements of arrays: the runtime
+    checks ranges and element types by them. `arg_names` gives the arguments' names, which messages and the manifest use.
+    The body runs from top to bottom at each call; `arith` ops on `i64` are its expressions, and 64-bit overflow is the
+    runtime's error.
 
     Lowers to: nothing on the device; one entry of the manifest.
 
@@ -62,7 +64,8 @@ def Plan_DimOp : Plan_HostChildOp<"dim", [Pure]> {
 def Plan_StrideOp : Plan_HostChildOp<"stride", [Pure]> {
   let summary = "a stride of an array, in elements";
   let description = [{
-    The distance between neighbours along one dimension, in elements. For the contiguous dimension it is 1.
+    The distance between neighbours along one dimension, in elements; zero for a broadcast dimension, negative for one
+    that runs backwards. For the contiguous dimension it is 1.
 
     Lowers to: a step `stride` of the manifest.
 
@@ -96,6 +99,27 @@ def Plan_QueryOp : Plan_HostChildOp<"query", [Pure]> {
   let assemblyFormat = "$what attr-dict";
 }
 
+def Plan_ValueOp : Plan_HostChildOp<"value", [Pure]> {
+  let summary = "an integer argument as a number of the plan";
+  let description = [{
+    The value of an integer argument of the call, signed or unsigned, for expressions.
+
+    Lowers to: a step `scalar` of the manifest.
+
+    ```mlir
+    plan.host @limit(%n: ui32) attributes {arg_names = ["n"]} {
+      %v = plan.value %n : ui32
+      %c8 = arith.constant 8 : i64
+      %ok = arith.cmpi sle, %v, %c8 : i64
+      plan.require %ok, "n is {0}: expected at most 8"(%v)
+    }
+    ```
+  }];
+  let arguments = (ins AnyInteger:$argument);
+  let results = (outs Plan_Int:$value);
+  let assemblyFormat = "$argument attr-dict `:` type($argument)";
+}
+
 def Plan_RequireOp : Plan_HostChildOp<"require"> {
   let summary = "a condition that the call must meet";
   let description = [{
@@ -120,9 +144,9 @@ def Plan_TensorMapOp : Plan_HostChildOp<"tensor_map", [Pure]> {
   let summary = "a tensor map over an array";
   let description = [{
     Builds the 128 bytes that TMA instructions take (`cuTensorMapEncodeTiled`): base address, extents and strides from
-    the array, element type, box, order and swizzle from the result type. The array's contiguous dimension must be the
-    first of the map's order. The runtime checks what only a call can tell: a base and pitches that are multiples of 16
-    bytes and extents below 2^32.
+    the array, element type, box, order and swizzle from the result type. The array has one to five dimensions, and its
+    contiguous one must be the first of the map's order. The runtime checks what only a call can tell: a base and pitches
+    that are multiples of 16 bytes.
 
     Lowers to: a step `tensor_map` of the manifest; the map is passed by value as a `__grid_constant__` parameter.
 
@@ -164,8 +188,9 @@ def Plan_LaunchOp : Plan_HostChildOp<"launch", [DeclareOpInterfaceMethods<Symbol
     Launches a `gpu.func` with the attribute `kernel` on a grid of that many CTAs along x, y and z; a grid with a zero
     extent launches nothing. Arguments: a tensor map for a parameter of that same type, an integer or float for a
     parameter of that same type (an `i64` expression becomes an `i32` through `arith.trunci`, and the runtime refuses a
-    value that does not fit), a workspace for a pointer to global memory. Block size, shared memory and cluster follow
-    from the kernel.
+    value that does not fit; an unsigned argument of the call goes to the signless type of its width), an array or a
+    workspace for a pointer to global memory (`!llvm.ptr<1>`), which then holds the address of the first element. Block
+    size, shared memory and cluster follow from the kernel.
 
     Lowers to: a step `launch` of the manifest, `cuLaunchKernelEx` at the call.
 
@@ -182,6 +207,25 @@ def Plan_LaunchOp : Plan_HostChildOp<"launch", [DeclareOpInterfaceMethods<Symbol
       %va = plan.tensor_map %a : !plan.array<bf16, rank = 2, contiguous = 1, out>
               -> !wg.view<bf16, box = [128, 64], swizzle = 128>
       plan.launch @device::@fill grid(%m, %c1, %c1) args(%va, %m32) : !wg.view<bf16, box = [128, 64], swizzle = 128>, i32
+    }
+    ```
+
+    A kernel without TMA takes the address, the extents and the strides that it needs:
+
+    ```mlir
+    gpu.module @device {
+      gpu.func @negate(%x: !llvm.ptr<1>, %n: i32, %step: i64) kernel {
+        gpu.return
+      }
+    }
+    plan.host @negate(%x: !plan.array<f32, rank = 1, inout>) attributes {arg_names = ["x"]} {
+      %n = plan.dim %x[0] : !plan.array<f32, rank = 1, inout>
+      %step = plan.stride %x[0] : !plan.array<f32, rank = 1, inout>
+      %c1 = arith.constant 1 : i64
+      %c128 = arith.constant 128 : i64
+      %ctas = arith.ceildivsi %n, %c128 : i64
+      %n32 = arith.trunci %n : i64 to i32
+      plan.launch @device::@negate grid(%ctas, %c1, %c1) args(%x, %n32, %step) : !plan.array<f32, rank = 1, inout>, i32, i64
     }
     ```
   }];

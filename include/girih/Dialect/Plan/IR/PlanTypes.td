@@ -28,11 +28,18 @@ def Plan_Query : I32EnumAttr<"Query", "a question to the device", [
 def Plan_ArrayType : Plan_Type<"Array", "array"> {
   let summary = "an array in device memory that the caller passes";
   let description = [{
-    `!plan.array<bf16, rank = 2, contiguous = 1, in>`: element type, number of dimensions, the dimension whose stride is
-    1 element, and what the kernel does with the contents (`in`, `out`, `inout`). Extents and the other strides are
-    known at the call only.
+    `!plan.array<bf16, rank = 2, contiguous = 1, aligned, in>`: element type, number of dimensions, the dimension whose
+    stride is 1 element, the promise of alignment, and what the kernel does with the contents (`in`, `out`, `inout`).
+    Extents and the other strides are known at the call only: extents from 0 to 2^31 - 1, strides that may be zero or
+    negative, except that two elements of an array that the kernel writes never share their place.
+
+    `contiguous = N` and `aligned` are promises that the runtime checks at each call. Without the first
+    (`!plan.array<f32, rank = 2, in>`, `getContiguous()` is -1) any strides will do. `aligned` says that the address of
+    the first element and every stride but the contiguous one are multiples of 16 bytes, as TMA and 16-byte accesses need
+    them; strides along which there is one element do not count.
   }];
-  let parameters = (ins "::mlir::Type":$elementType, "int64_t":$rank, "int64_t":$contiguous, "Access":$access);
+  let parameters = (ins "::mlir::Type":$elementType, "int64_t":$rank, "int64_t":$contiguous, "bool":$aligned,
+                        "Access":$access);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
