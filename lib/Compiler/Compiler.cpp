@@ -6,6 +6,7 @@
 //===--------------------------------------------------------------------------------------------===//
 
 #include "girih/Compiler/Compiler.h"
+#include "PassTimes.h"
 #include "Phases.h"
 #include "girih/Compiler/Manifest.h"
 #include "girih/Image/Image.h"
@@ -68,8 +69,10 @@ Diagnostic fromMLIR(const mlir::Diagnostic &from) {
   case mlir::DiagnosticSeverity::Warning:
     diagnostic.severity = target::Severity::Warning;
     break;
-  case mlir::DiagnosticSeverity::Note:
   case mlir::DiagnosticSeverity::Remark:
+    diagnostic.severity = target::Severity::Remark;
+    break;
+  case mlir::DiagnosticSeverity::Note:
     diagnostic.severity = target::Severity::Note;
     break;
   }
@@ -138,7 +141,8 @@ Result Compiler::compile(std::string_view text, const Options &options) {
   {
     Stopwatch total(result.timings.total);
     mlir::ScopedDiagnosticHandler handler(impl->context.get(), [&](mlir::Diagnostic &diagnostic) {
-      result.diagnostics.push_back(fromMLIR(diagnostic));
+      if (options.remarks || diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
+        result.diagnostics.push_back(fromMLIR(diagnostic));
     });
     try {
       impl->run(text, options, result);
@@ -184,6 +188,8 @@ void Compiler::Impl::run(std::string_view text, const Options &options, Result &
     mlir::PassManager passes(context.get());
     // Verified once behind the last pass, not behind each of them; girih-opt does the latter.
     passes.enableVerifier(false);
+    if (options.timing)
+      passes.addInstrumentation(std::make_unique<PassTimes>(result.passTimes));
     buildPasses(passes);
     if (mlir::failed(passes.run(*module)) || mlir::failed(mlir::verify(*module)))
       return;

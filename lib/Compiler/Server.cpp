@@ -82,6 +82,9 @@ std::string compiler::replyJSON(const std::string &id, const Result &result,
   for (const Diagnostic &diagnostic : result.diagnostics)
     diagnostics.push_back(toJSON(diagnostic));
   const Timings &time = result.timings;
+  json::Array passes;
+  for (const PassTime &row : result.passTimes)
+    passes.push_back(json::Array{row.pass, row.milliseconds});
   json::Object reply{{"ok", result.ok},
                      {"resources", resourcesJSON(result)},
                      {"timings_ms", json::Object{{"parse", time.parse},
@@ -89,6 +92,7 @@ std::string compiler::replyJSON(const std::string &id, const Result &result,
                                                  {"llvm", time.llvm},
                                                  {"ptxas", time.ptxas},
                                                  {"total", time.total}}},
+                     {"passes_ms", std::move(passes)},
                      {"diagnostics", std::move(diagnostics)},
                      {"blobs", std::move(list)}};
   // The id is any JSON value and comes back as it was.
@@ -263,8 +267,15 @@ static std::string parseRequest(llvm::StringRef text, Request &request) {
     const json::Object *fields = options->getAsObject();
     if (!fields)
       return "the request's \"options\" is no JSON object";
-    for (const auto &field : *fields)
-      return "unknown option '" + field.first.str() + "': this compiler has none";
+    for (const auto &field : *fields) {
+      llvm::StringRef name = field.first;
+      std::optional<bool> value = field.second.getAsBoolean();
+      if (name != "remarks" && name != "timing")
+        return "unknown option '" + name.str() + "': expected remarks or timing";
+      if (!value)
+        return "the option '" + name.str() + "' is no boolean";
+      (name == "remarks" ? request.options.remarks : request.options.timing) = *value;
+    }
   }
   return "";
 }

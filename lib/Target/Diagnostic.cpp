@@ -16,6 +16,8 @@ const char *target::severityName(Severity severity) {
     return "error";
   case Severity::Warning:
     return "warning";
+  case Severity::Remark:
+    return "remark";
   case Severity::Note:
     return "note";
   }

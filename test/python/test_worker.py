@@ -125,6 +125,27 @@ def test_two_requests_then_a_clean_end(server: Server) -> None:
     assert server.finish() == 0
 
 
+def test_times_of_passes_come_when_asked_for(server: Server) -> None:
+    kernel = """
+gpu.module @device [#nvvm.target<chip = "sm_90a", features = "+ptx80">] {
+  gpu.func @idle() kernel {
+    wg.specialize { wg.role @all warpgroups(1) { } }
+    gpu.return
+  }
+}
+"""
+    reply, _ = server.compile(kernel, "ptx")
+    assert reply["ok"] and reply["passes_ms"] == []
+    reply, _ = server.compile(kernel, "ptx", options={"timing": True})
+    names = [name for name, _ in reply["passes_ms"]]
+    assert names.index("wg-lower-rings") < names.index("convert-wg-to-nvvm")
+    assert len(names) == len(set(names)) and "" not in names
+    # Each pass's time is its own, so together they are no more than the step.
+    times = [milliseconds for _, milliseconds in reply["passes_ms"]]
+    assert all(time >= 0 for time in times)
+    assert sum(times) <= reply["timings_ms"]["passes"]
+
+
 def test_the_same_module_gives_the_same_bytes(server: Server) -> None:
     _, first = server.compile(BARRIER, "image")
     server.compile(GOOD, "image")
@@ -160,6 +181,10 @@ def test_a_mistake_has_its_places_and_the_server_lives_on(server: Server) -> Non
         (b'{"id": 3, "mlir": "", "emit": ["elf"]}', "\"emit\" asks for 'elf'"),
         (b'{"id": 3, "mlir": "", "arch": 90, "emit": ["ptx"]}', '"arch" is no string'),
         (b'{"id": 3, "mlir": "", "emit": ["ptx"], "options": {"o": 1}}', "unknown option 'o'"),
+        (
+            b'{"id": 3, "mlir": "", "emit": ["ptx"], "options": {"timing": 1}}',
+            "the option 'timing' is no boolean",
+        ),
     ],
 )
 def test_a_bad_request_is_answered(server: Server, body: bytes, text: str) -> None:

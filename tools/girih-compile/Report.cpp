@@ -12,6 +12,22 @@
 
 using namespace girih;
 
+std::string compiler::timeTable(const Result &result) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  const Timings &time = result.timings;
+  const std::pair<const char *, double> rows[] = {{"parse", time.parse},
+                                                  {"passes", time.passes},
+                                                  {"llvm", time.llvm},
+                                                  {"ptxas", time.ptxas},
+                                                  {"total", time.total}};
+  for (auto [name, milliseconds] : rows)
+    out << llvm::format("%-7s %8.1f ms\n", name, milliseconds);
+  for (const PassTime &row : result.passTimes)
+    out << llvm::format("  %-32s %8.2f ms\n", row.pass.c_str(), row.milliseconds);
+  return text;
+}
+
 std::string compiler::report(const Result &result) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -26,13 +42,6 @@ std::string compiler::report(const Result &result) {
   out << "ptxas messages                  " << result.ptxasMessages.size() << "\n";
   for (const target::PtxasMessage &message : result.ptxasMessages)
     out << "  " << (message.code.empty() ? "" : "(" + message.code + ") ") << message.text << "\n";
-  const Timings &time = result.timings;
-  const std::pair<const char *, double> rows[] = {{"parse", time.parse},
-                                                  {"passes", time.passes},
-                                                  {"llvm", time.llvm},
-                                                  {"ptxas", time.ptxas},
-                                                  {"total", time.total}};
-  for (auto [name, milliseconds] : rows)
-    out << llvm::format("%-7s %8.1f ms\n", name, milliseconds);
+  out << timeTable(result);
   return text;
 }

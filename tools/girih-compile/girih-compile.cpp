@@ -44,6 +44,12 @@ static cl::opt<std::string>
               cl::desc("The ptxas to run (default: GIRIH_PTXAS, GIRIH_CUDA_HOME/bin, the "
                        "pinned wheel)"),
               cl::value_desc("path"), cl::cat(category));
+static cl::opt<bool> remarks("remarks",
+                             cl::desc("Say what the passes decided, and where an optimisation did "
+                                      "not apply and why"),
+                             cl::cat(category));
+static cl::opt<bool> timing("timing", cl::desc("Print how long each step and each pass took"),
+                            cl::cat(category));
 static cl::opt<bool> server("server",
                             cl::desc("Serve requests from stdin on stdout (docs/Compile.md)"),
                             cl::cat(category));
@@ -132,6 +138,8 @@ static int compileFile(const target::Toolchain &tools) {
   options.arch = arch;
   options.fileName = inputFile;
   options.tools = tools;
+  options.remarks = remarks;
+  options.timing = timing;
   bool whole = emitKind == "cubin" || emitKind == "sass" || emitKind == "report";
   if (!emitKind.empty() && !whole &&
       (emitKind == "image" || !options.emit.set(emitKind.getValue())))
@@ -154,6 +162,8 @@ static int compileFile(const target::Toolchain &tools) {
   compiler::Result result = compiler.compile((*buffer)->getBuffer(), options);
   for (const target::Diagnostic &diagnostic : result.diagnostics)
     llvm::errs() << target::render(diagnostic);
+  if (timing)
+    llvm::errs() << compiler::timeTable(result);
   if (!result.ok)
     return 1;
   int status = outputFolder.empty() ? 0 : writePackage(result);

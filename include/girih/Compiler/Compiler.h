@@ -38,6 +38,8 @@ struct Options {
   std::string arch;               ///< replaces the chip of #nvvm.target; empty keeps it
   std::string fileName = "input"; ///< for locations of text that has none of its own
   Emit emit;
+  bool remarks = false; ///< keep the remarks of passes among the diagnostics
+  bool timing = false;  ///< fill Result::passTimes
   target::Toolchain tools;
 };
 
@@ -50,18 +52,26 @@ struct Timings {
   double total = 0;
 };
 
+/// Wall-clock time of one pass in milliseconds, by its name on the command line of girih-opt.
+struct PassTime {
+  std::string pass;
+  double milliseconds = 0;
+};
+
 struct Result {
   bool ok = false;
-  std::vector<target::Diagnostic> diagnostics; ///< not empty unless ok; warnings possible if ok
-  std::string wg, nvvm, llvm, ptx;             ///< those of Options::emit
-  std::string image;                           ///< if asked for: the bytes of the package
-  std::string cubin;                           ///< what ptxas wrote, without girih's sections
-  std::string manifest;                        ///< JSON; with the image
-  std::string name;                            ///< of the package: its host plan's
+  /// Not empty unless ok; warnings, and remarks if asked for, are possible if ok.
+  std::vector<target::Diagnostic> diagnostics;
+  std::string wg, nvvm, llvm, ptx;                  ///< those of Options::emit
+  std::string image;                                ///< if asked for: the bytes of the package
+  std::string cubin;                                ///< what ptxas wrote, without girih's sections
+  std::string manifest;                             ///< JSON; with the image
+  std::string name;                                 ///< of the package: its host plan's
   std::vector<target::FunctionResources> resources; ///< per kernel, as ptxas reports them
   int64_t dynamicSharedBytes = 0;                   ///< the largest of the kernels
   std::vector<target::PtxasMessage> ptxasMessages;  ///< all, the harmless included
   Timings timings;
+  std::vector<PassTime> passTimes; ///< in the order in which the passes ended; if asked for
 };
 
 /// A compiler that stays warm: one MLIRContext with every dialect loaded, no threads of its own.

@@ -27,9 +27,9 @@ struct Place {
   int64_t column = 0;
 };
 
-enum class Severity { Error, Warning, Note };
+enum class Severity { Error, Warning, Remark, Note };
 
-/// "error", "warning" or "note".
+/// "error", "warning", "remark" or "note".
 const char *severityName(Severity severity);
 
 struct Diagnostic {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import linecache
+import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from girih.errors import CompileError, Place
 from girih.lang.source import Source
 
 ARCH = "sm_90a"
+OPTIONS = {"remarks": True, "timing": True}
 # What a compilation spends its time on, in the order in which it happens.
 STEPS = ("parse", "passes", "llvm", "ptxas", "total")
 
@@ -22,7 +25,7 @@ def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
 
     try:
         reply, blobs = WORKER.request(
-            {"id": 1, "mlir": text, "arch": ARCH, "emit": ["image"], "options": {}}
+            {"id": 1, "mlir": text, "arch": ARCH, "emit": ["image"], "options": OPTIONS}
         )
     except WorkerDied as death:
         raise CompileError(
@@ -38,6 +41,15 @@ def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
     program.resources = reply["resources"]
     times = reply["timings_ms"]
     program.timings_ms = {step: times[step] for step in STEPS}
+    program.passes_ms = [(name, milliseconds) for name, milliseconds in reply["passes_ms"]]
+    program.remarks = [
+        _note(diagnostic)
+        for diagnostic in reply["diagnostics"]
+        if diagnostic["severity"] == "remark"
+    ]
+    if os.environ.get("GIRIH_REMARKS", "0") not in ("", "0"):
+        for remark in program.remarks:
+            print(f"girih: {remark}", file=sys.stderr)
     return program
 
 
