@@ -32,11 +32,9 @@ using target::Diagnostic;
 using target::makeError;
 
 bool Emit::set(std::string_view what) {
-  const std::pair<std::string_view, bool Emit::*> fields[] = {{"wg", &Emit::wg},
-                                                              {"nvvm", &Emit::nvvm},
-                                                              {"llvm", &Emit::llvm},
-                                                              {"ptx", &Emit::ptx},
-                                                              {"image", &Emit::image}};
+  const std::pair<std::string_view, bool Emit::*> fields[] = {
+      {"tile", &Emit::tile}, {"wg", &Emit::wg},   {"nvvm", &Emit::nvvm},
+      {"llvm", &Emit::llvm}, {"ptx", &Emit::ptx}, {"image", &Emit::image}};
   for (auto [name, field] : fields)
     if (name == what) {
       this->*field = true;
@@ -167,8 +165,8 @@ void Compiler::Impl::run(std::string_view text, const Options &options, Result &
   }
   if (!module)
     return;
-  if (options.emit.wg)
-    result.wg = printed(*module);
+  if (options.emit.tile)
+    result.tile = printed(*module);
 
   auto devices = llvm::to_vector(module->getOps<mlir::gpu::GPUModuleOp>());
   if (devices.size() != 1) {
@@ -183,17 +181,22 @@ void Compiler::Impl::run(std::string_view text, const Options &options, Result &
     return;
   result.name = packageName(*module);
 
-  if (needsPasses(*module)) {
+  auto run = [&](void (*build)(mlir::OpPassManager &)) {
     Stopwatch watch(result.timings.passes);
     mlir::PassManager passes(context.get());
     // Verified once behind the last pass, not behind each of them; girih-opt does the latter.
     passes.enableVerifier(false);
     if (options.timing)
       passes.addInstrumentation(std::make_unique<PassTimes>(result.passTimes));
-    buildPasses(passes);
-    if (mlir::failed(passes.run(*module)) || mlir::failed(mlir::verify(*module)))
-      return;
-  }
+    build(passes);
+    return mlir::succeeded(passes.run(*module)) && mlir::succeeded(mlir::verify(*module));
+  };
+  if (needsTilePasses(*module) && !run(buildTilePasses))
+    return;
+  if (options.emit.wg)
+    result.wg = printed(*module);
+  if (needsPasses(*module) && !run(buildPasses))
+    return;
   if (options.emit.nvvm)
     result.nvvm = printed(*module);
   const Emit &emit = options.emit;

@@ -6,6 +6,7 @@
 //===--------------------------------------------------------------------------------------------===//
 
 #include "Phases.h"
+#include "girih/Conversion/TileToWG/TileToWG.h"
 #include "girih/Dialect/Plan/IR/Plan.h"
 #include "girih/Dialect/Tile/IR/Tile.h"
 #include "girih/Dialect/WG/IR/WG.h"
@@ -36,6 +37,24 @@ void compiler::registerPhases(mlir::DialectRegistry &registry) {
 bool compiler::needsPasses(mlir::ModuleOp module) {
   return module.walk([](mlir::gpu::GPUFuncOp) { return mlir::WalkResult::interrupt(); })
       .wasInterrupted();
+}
+
+bool compiler::needsTilePasses(mlir::ModuleOp module) {
+  return module
+      .walk([](mlir::Operation *op) {
+        if (auto kernel = llvm::dyn_cast<mlir::gpu::GPUFuncOp>(op);
+            kernel && wg::isInTilePhase(kernel))
+          return mlir::WalkResult::interrupt();
+        bool open = llvm::any_of(op->getResultTypes(), [](mlir::Type type) {
+          return tile::isTile(type) && !wg::isTile(type);
+        });
+        return open ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void compiler::buildTilePasses(mlir::OpPassManager &passes) {
+  buildTileToWGPipeline(passes, TileToWGOptions());
 }
 
 void compiler::buildPasses(mlir::OpPassManager &passes) {

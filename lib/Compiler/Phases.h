@@ -23,6 +23,12 @@ void registerPhases(mlir::DialectRegistry &registry);
 /// False if each kernel is an llvm.func already: the module is in the nvvm phase.
 bool needsPasses(mlir::ModuleOp module);
 
+/// False if the module has left the tile phase: each kernel has its roles and each tile its layout.
+bool needsTilePasses(mlir::ModuleOp module);
+
+/// The passes from the tile phase to the wg phase.
+void buildTilePasses(mlir::OpPassManager &passes);
+
 /// The passes from the wg phase to the nvvm phase.
 void buildPasses(mlir::OpPassManager &passes);
 

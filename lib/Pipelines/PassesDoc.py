@@ -12,12 +12,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/Passes.md"
 SOURCES = [
+    ("From tile to wg", "include/girih/Conversion/TileToWG/Passes.td"),
     ("On the wg dialect", "include/girih/Dialect/WG/Transforms/Passes.td"),
     ("From wg to nvvm", "include/girih/Conversion/WGToNVVM/Passes.td"),
 ]
 INTRO = """# Passes
 
 This page is made from the `Passes.td` files by `ninja girih_docs`; change those.
+
+`girih-tile-to-wg` takes kernels from the tile phase to the wg phase:
+
+```
+canonicalize, cse        (upstream; simplify=false leaves them out)
+tile-specialize          kernels get their roles
+verify-wg-phase          every tile has a layout, no product is left
+```
+
+`girih-compile` runs it if a kernel has no roles or a tile no layout. In C++ it is `girih::buildTileToWGPipeline`.
 
 `girih-wg-to-nvvm` takes a module from the wg phase to the nvvm phase. Its steps, each a pass that `girih-opt` runs alone:
 

@@ -1,8 +1,9 @@
-// girih-wg-to-nvvm, and the registration of everything that girih-opt can run.
+// girih-tile-to-wg, girih-wg-to-nvvm, and the registration of everything that girih-opt can run.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Pipelines/Pipelines.h"
 
+#include "girih/Conversion/TileToWG/TileToWG.h"
 #include "girih/Conversion/WGToNVVM/WGToNVVM.h"
 #include "girih/Dialect/WG/Transforms/Passes.h"
 
@@ -11,8 +12,18 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 
 namespace girih {
+
+void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &options) {
+  if (options.simplify) {
+    manager.addPass(mlir::createCanonicalizerPass());
+    manager.addPass(mlir::createCSEPass());
+  }
+  manager.addPass(wg::createTileSpecialize());
+  manager.nest<mlir::gpu::GPUModuleOp>().addPass(wg::createVerifyWGPhase());
+}
 
 void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &options) {
   mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
@@ -33,11 +44,17 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
 }
 
 void registerPassesAndPipelines() {
+  wg::registerTileToWGPasses();
   wg::registerWGPasses();
   wg::registerWGToNVVMPasses();
-  // Upstream's, of which the pipeline is made: a reproducer names them.
+  // Upstream's, of which the pipelines are made: a reproducer names them.
+  mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
+  mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::registerPass([] { return mlir::createSCFToControlFlowPass(); });
   mlir::registerPass([] { return mlir::createReconcileUnrealizedCastsPass(); });
+  mlir::PassPipelineRegistration<TileToWGOptions>(
+      "girih-tile-to-wg", "Take kernels from the tile phase to the wg phase",
+      buildTileToWGPipeline);
   mlir::PassPipelineRegistration<WGToNVVMOptions>(
       "girih-wg-to-nvvm", "Lower kernels from the wg phase to the nvvm phase",
       buildWGToNVVMPipeline);

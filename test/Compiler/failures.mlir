@@ -20,7 +20,7 @@
 // MISSING: error: cannot read '{{.*}}nowhere.mlir': No such file or directory
 // NOINPUT: error: no input file: girih-compile KERNEL.mlir -o FOLDER, or --help
 // NOTHING: error: nothing to do: say -o FOLDER for a package or --emit=STAGE to print one
-// STAGE: error: unknown stage 'elf': --emit takes wg, nvvm, llvm, ptx, cubin, sass or report
+// STAGE: error: unknown stage 'elf': --emit takes tile, wg, nvvm, llvm, ptx, cubin, sass or report
 // PTXAS: error: ptxas not found at '/nowhere/ptxas': run ./dev setup{{.*}}GIRIH_PTXAS
 // ENVIRONMENT: error: ptxas not found at '/from/environment'
 // HOME: error: ptxas not found at '/some/toolkit/bin/ptxas'

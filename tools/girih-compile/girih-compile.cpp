@@ -32,7 +32,7 @@ static cl::opt<std::string>
                  cl::value_desc("folder"), cl::cat(category));
 static cl::opt<std::string>
     emitKind("emit",
-             cl::desc("Print one stage to stdout: wg, nvvm, llvm, ptx, cubin (the package), "
+             cl::desc("Print one stage to stdout: tile, wg, nvvm, llvm, ptx, cubin (the package), "
                       "sass (through nvdisasm) or report (resources and times)"),
              cl::value_desc("stage"), cl::cat(category));
 static cl::opt<std::string> arch("arch",
@@ -115,7 +115,8 @@ static int printSass(const compiler::Result &result, const target::Toolchain &to
 static int printStage(const compiler::Result &result, const target::Toolchain &tools) {
   if (emitKind == "sass")
     return printSass(result, tools);
-  llvm::outs() << (emitKind == "wg"      ? result.wg
+  llvm::outs() << (emitKind == "tile"    ? result.tile
+                   : emitKind == "wg"    ? result.wg
                    : emitKind == "nvvm"  ? result.nvvm
                    : emitKind == "llvm"  ? result.llvm
                    : emitKind == "ptx"   ? result.ptx
@@ -144,7 +145,7 @@ static int compileFile(const target::Toolchain &tools) {
   if (!emitKind.empty() && !whole &&
       (emitKind == "image" || !options.emit.set(emitKind.getValue())))
     return fail("unknown stage '" + emitKind +
-                "': --emit takes wg, nvvm, llvm, ptx, cubin, sass or report");
+                "': --emit takes tile, wg, nvvm, llvm, ptx, cubin, sass or report");
   if (whole || !outputFolder.empty()) {
     options.emit.image = true;
     options.emit.ptx = true;
@@ -183,7 +184,7 @@ int main(int argc, char **argv) {
   cl::AddExtraVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(
       argc, argv,
-      "girih-compile: from a module in the wg or nvvm phase to PTX, cubin and manifest\n\n"
+      "girih-compile: from a module in the tile, wg or nvvm phase to PTX, cubin and manifest\n\n"
       "  girih-compile kernel.mlir -o out/       writes the package\n"
       "  girih-compile kernel.mlir --emit=ptx    prints one stage\n"
       "  girih-compile --server                  is a compiler worker\n");

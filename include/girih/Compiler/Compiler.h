@@ -24,7 +24,8 @@ namespace girih::compiler {
 
 /// What a compilation must produce. Later stages run only if something needs them.
 struct Emit {
-  bool wg = false;    ///< the module as it was read
+  bool tile = false;  ///< the module as it was read
+  bool wg = false;    ///< in the wg phase: with roles and layouts
   bool nvvm = false;  ///< after the passes
   bool llvm = false;  ///< LLVM IR after the optimiser
   bool ptx = false;   ///< PTX text
@@ -46,7 +47,7 @@ struct Options {
 /// Wall-clock time of each step in milliseconds.
 struct Timings {
   double parse = 0;  ///< MLIR text to module, verified
-  double passes = 0; ///< wg to nvvm
+  double passes = 0; ///< tile to wg to nvvm
   double llvm = 0;   ///< translation, LLVM's passes, PTX
   double ptxas = 0;  ///< the child process
   double total = 0;
@@ -62,7 +63,7 @@ struct Result {
   bool ok = false;
   /// Not empty unless ok; warnings, and remarks if asked for, are possible if ok.
   std::vector<target::Diagnostic> diagnostics;
-  std::string wg, nvvm, llvm, ptx;                  ///< those of Options::emit
+  std::string tile, wg, nvvm, llvm, ptx;            ///< those of Options::emit
   std::string image;                                ///< if asked for: the bytes of the package
   std::string cubin;                                ///< what ptxas wrote, without girih's sections
   std::string manifest;                             ///< JSON; with the image
@@ -83,9 +84,9 @@ public:
   Compiler(const Compiler &) = delete;
   Compiler &operator=(const Compiler &) = delete;
 
-  /// Compiles `text`, a module in the wg or the nvvm phase. It holds one gpu.module and, for an
-  /// image, one plan.host with its launches. A module whose kernels are llvm.func already goes past
-  /// the passes.
+  /// Compiles `text`, a module in the tile, the wg or the nvvm phase. It holds one gpu.module and,
+  /// for an image, one plan.host with its launches. A module whose kernels are llvm.func already
+  /// goes past the passes.
   Result compile(std::string_view text, const Options &options);
 
   /// Compiles a tiny kernel, without ptxas, so that the first real one does not pay for reading

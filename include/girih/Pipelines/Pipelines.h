@@ -12,6 +12,18 @@ class OpPassManager;
 
 namespace girih {
 
+/// Options of `girih-tile-to-wg`. What they switch off is never needed for a right result.
+struct TileToWGOptions : mlir::PassPipelineOptions<TileToWGOptions> {
+  PassOptions::Option<bool> simplify{
+      *this, "simplify",
+      llvm::cl::desc("Fold constants and merge equal values before anything else"),
+      llvm::cl::init(true)};
+};
+
+/// From the tile phase to the wg phase, for a builtin.module; kernels of the wg phase keep their
+/// roles and every layout that they state.
+void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &options);
+
 /// Options of `girih-wg-to-nvvm`.
 struct WGToNVVMOptions : mlir::PassPipelineOptions<WGToNVVMOptions> {
   PassOptions::Option<bool> checkProtocol{

@@ -1,0 +1,32 @@
+// From the tile phase to the wg phase: passes, and what they do to each kernel as functions to be
+// called from C++. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_CONVERSION_TILETOWG_TILETOWG_H
+#define GIRIH_CONVERSION_TILETOWG_TILETOWG_H
+
+#include "girih/Dialect/Tile/IR/Tile.h"
+#include "girih/Dialect/WG/IR/WG.h"
+
+#include "mlir/Pass/Pass.h"
+
+namespace girih::wg {
+
+#define GEN_PASS_DECL
+#include "girih/Conversion/TileToWG/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "girih/Conversion/TileToWG/Passes.h.inc"
+
+/// What the author of a kernel asks of the passes: a dictionary on the gpu.func.
+inline constexpr llvm::StringLiteral kHintsAttr = "girih.hints";
+
+/// Whether a kernel has no roles yet: neither wg.specialize nor a number of threads of its own.
+bool isInTilePhase(mlir::gpu::GPUFuncOp kernel);
+
+/// Makes the body of a kernel without tile.dot one role; see `tile-specialize`. Fails, with an
+/// error, if the kernel's hints cannot be followed.
+mlir::LogicalResult specializeWithoutProducts(mlir::gpu::GPUFuncOp kernel);
+
+} // namespace girih::wg
+
+#endif // GIRIH_CONVERSION_TILETOWG_TILETOWG_H
