@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import girih as gr
+from girih.kernels import matmul_cooperative, matmul_pingpong
 from girih.lang.module import ArraySignature, emit_module
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[1] / "examples"))
-from gemm import matmul
+import gemm as example
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def gemm(
         "BK": bk,
         "persistent": persistent,
     }
-    text = emit_module(matmul.function, matmul.parameters, signature)[0]
+    text = emit_module(example.matmul.function, example.matmul.parameters, signature)[0]
     name = f"gemm_{bm}x{bn}x{bk}_{storage}_{out}" + ("_persistent" if persistent else "")
     return Kernel(name, "wg", text)
 
@@ -59,3 +61,37 @@ def gemms() -> Iterator[Kernel]:
             for out in ("bf16", "f32"):
                 for persistent in (False, True):
                     yield gemm(bm, bn, storage, out, persistent)
+
+
+def matmul(
+    kernel: Any, bm: int, bn: int, storage: str = "kn", out: str = "bf16", **more: object
+) -> Kernel:
+    """A product of girih.kernels with tiles of bm x bn x 64."""
+    signature = {
+        "a": ArraySignature(gr.bf16, 1),
+        "b": ArraySignature(gr.bf16, 1 if storage == "kn" else 0),
+        "c": ArraySignature(gr.f32 if out == "f32" else gr.bf16, 1),
+        "BM": bm,
+        "BN": bn,
+        "BK": 64,
+        **more,
+    }
+    text = emit_module(kernel.function, kernel.parameters, signature)[0]
+    details = "".join(f"_{name}{value}" for name, value in more.items())
+    return Kernel(f"{kernel.__name__}_{bm}x{bn}x64_{storage}_{out}{details}", "wg", text)
+
+
+def matmuls() -> Iterator[Kernel]:
+    """The products of girih.kernels."""
+    for kernel, tiles in (
+        (matmul_cooperative, ((128, 256), (256, 128))),
+        (matmul_pingpong, ((64, 256), (128, 128))),
+    ):
+        for bm, bn in tiles:
+            yield matmul(kernel, bm, bn)
+
+
+def all_kernels() -> Iterator[Kernel]:
+    """Everything that is compiled for its own sake."""
+    yield from gemms()
+    yield from matmuls()

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from typing import Any
 
-from _kernels import Kernel, gemms
+from _kernels import Kernel, all_kernels
 from _sass import instructions_per_wgmma, parse
 
 from girih.compiler.worker import WORKER, compiler_path
@@ -59,7 +59,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     print(f"{'kernel':42} {'regs':>5} {'spill':>6} {'shared':>7} {'instr/wgmma':>12}  messages")
-    for kernel in gemms():
+    for kernel in all_kernels():
         if not re.search(options.pattern, kernel.name):
             continue
         row = measure(kernel)

@@ -31,6 +31,7 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
     device.addPass(wg::createCheckProtocol());
   device.addPass(wg::createChooseStages());
   device.addPass(wg::createExpandRingLoops());
+  device.addPass(wg::createLowerTurns());
   device.addPass(wg::createLowerRings());
   device.addPass(wg::createAllocateShared());
   device.addPass(wg::createLowerRoles());

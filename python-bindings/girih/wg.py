@@ -14,6 +14,7 @@ from girih.lang.builtin import builtin
 from girih.lang.context import RoleSpec
 from girih.lang.rings import Buffer, Outbox, OutSlot, Ring, Smem
 from girih.lang.rings import wait as _wait
+from girih.lang.turns import Turns
 from girih.lang.values import Scalar, Tile
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ def role(
     *,
     warps: int | None = None,
     warpgroups: int | None = None,
+    each: bool = False,
     registers: int | None = None,
 ) -> RoleSpec:
     """Declares the function below as a role: ``warps`` warps (completed to a warpgroup with idle ones) or
-    ``warpgroups`` warpgroups execute it, with ``registers`` registers a thread (a multiple of 8, 24 to 240)."""
+    ``warpgroups`` warpgroups execute it, with ``registers`` registers a thread (a multiple of 8, 24 to 240).
+    With ``each`` every warpgroup executes it for itself, on tiles of its own."""
     given = [value for value in (warps, warpgroups) if value is not None]
     if len(given) != 1 or type(given[0]) is not int or given[0] < 1:
         cx.fail(
@@ -56,7 +59,13 @@ def role(
             expected="registers between 24 and 240",
             found=cx.describe(registers),
         )
-    return RoleSpec(warps or 0, warpgroups or 0, registers)
+    if type(each) is not bool or (each and not warpgroups):
+        cx.fail(
+            "each lets whole warpgroups work for themselves",
+            expected="wg.role(warpgroups=…, each=True)",
+            found=cx.describe(each) if warpgroups else "a role of warps",
+        )
+    return RoleSpec(warps or 0, warpgroups or 0, registers, each)
 
 
 @builtin("wg.smem")
@@ -69,8 +78,9 @@ def smem(cx: Context, tiles: Tiles | tuple[int, int], dtype: DType | None = None
 
 
 @builtin("wg.ring")
-def ring(cx: Context, stages: int | None = None, **buffers: Smem) -> Ring:
-    """A ring whose slots hold the named buffers; without ``stages`` as many slots as fit, at most four."""
+def ring(cx: Context, stages: int | None = None, *, readers: str = "all", **buffers: Smem) -> Ring:
+    """A ring whose slots hold the named buffers; without ``stages`` as many slots as fit, at most four. Its
+    ``readers`` are "all" that drain it, or "one" of them for each slot, while the others skip it."""
     if stages is not None and (type(stages) is not int or not 1 <= stages < 1 << 31):
         cx.fail("stages must be a positive constant", found=cx.describe(stages))
     if not buffers:
@@ -82,8 +92,10 @@ def ring(cx: Context, stages: int | None = None, **buffers: Smem) -> Ring:
                 expected="wg.smem(...)",
                 found=cx.describe(spec),
             )
+    if readers not in ("all", "one"):
+        cx.fail("who reads a slot?", expected='"all" or "one"', found=cx.describe(readers))
     _outside_roles(cx, "wg.ring")
-    return Ring(cx, stages, buffers)
+    return Ring(cx, stages, buffers, readers == "one")
 
 
 @builtin("wg.outbox")
@@ -101,6 +113,19 @@ def outbox(cx: Context, stages: int, spec: Smem) -> Outbox:
         )
     _outside_roles(cx, "wg.outbox")
     return Outbox(cx, stages, spec)
+
+
+@builtin("wg.turns")
+def turns(cx: Context, warpgroups: int) -> Turns:
+    """Turns among the ``warpgroups`` of one role: ``take()`` waits for one's own, ``pass_on()`` ends it."""
+    if type(warpgroups) is not int or not 2 <= warpgroups <= 8:
+        cx.fail(
+            "turns are taken by the warpgroups of a role",
+            expected="a constant of 2 to 8 warpgroups",
+            found=cx.describe(warpgroups),
+        )
+    _outside_roles(cx, "wg.turns")
+    return Turns(cx, warpgroups)
 
 
 def _outside_roles(cx: Context, name: str) -> None:

@@ -4,7 +4,7 @@
 // live until then and nothing that is computed from them (the product by two) can take their place.
 
 // CHECK-LABEL: define ptx_kernel void @reuse
-// CHECK: %[[MMA:.*]] = call { float, float, float, float } asm sideeffect "{{.*}}wgmma.mma_async{{.*}}i32 %[[A0:[0-9]+]], i32 %[[A1:[0-9]+]], i32 %[[A2:[0-9]+]], i32 %[[A3:[0-9]+]], i64
+// CHECK: %[[MMA:.*]] = call { float, float, float, float } asm sideeffect "{{.*}}wgmma.mma_async{{.*}}i32 %[[A0:[0-9]+]], i32 %[[A1:[0-9]+]], i32 %[[A2:[0-9]+]], i32 %[[A3:[0-9]+]], i32
 // CHECK: %[[D0:.*]] = extractvalue {{.*}} %[[MMA]], 0
 // CHECK: asm sideeffect "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7,~{memory}"(float %[[D0]],
 // CHECK-SAME: i32 %[[A0]], i32 %[[A1]], i32 %[[A2]], i32 %[[A3]])

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from girih.compiler.worker import WORKER, compiler_path
+from girih.kernels import matmul_cooperative, matmul_pingpong
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[2] / "bench"))
-from _kernels import Kernel, gemm, gemms
+from _kernels import Kernel, gemm, gemms, matmul
 from _sass import instructions_per_wgmma, parse
 
 EXAMPLE = Path(__file__).absolute().parents[2] / "examples/gemm.py"
@@ -81,17 +82,28 @@ def test_every_side_effect_leads_to_a_line_of_the_kernel(kernel: Kernel, tmp_pat
     assert checked > 30
 
 
-def test_the_main_loop_of_128x256x64_has_at_most_14_instructions_a_wgmma() -> None:
+@pytest.mark.parametrize(
+    ("kernel", "most"),
+    [
+        # 12 is what the densest of other compilers' kernels has at N = 256, 8.4 at N = 128.
+        (gemm(128, 256), 12),
+        (matmul(matmul_cooperative, 128, 256), 12),
+        (matmul(matmul_pingpong, 64, 256), 12),
+        (matmul(matmul_pingpong, 128, 128), 8.4),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_instructions_a_wgmma_in_the_main_loop(kernel: Kernel, most: float) -> None:
     sass = subprocess.run(
         [compiler_path(), "-", "--emit=sass"],
-        input=gemm(128, 256).mlir,
+        input=kernel.mlir,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
     (function,) = parse(sass)
     density = instructions_per_wgmma(function)
-    assert density is not None and density <= 14
+    assert density is not None and density < most
 
 
 def test_a_kernel_that_moves_in_its_file_has_the_same_ptx() -> None:

@@ -439,3 +439,111 @@ def test_single_calls(call, text, tmp_path, monkeypatch):
     error = error_of(module.kernel)
     assert error.message == text
     assert error.place.line == 6
+
+
+# Turns, roles whose warpgroups work for themselves, shares of the work.
+
+
+def test_each_needs_warpgroups():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(128, 256))
+
+        @wg.role(warps=2, each=True)
+        def work():
+            pass
+
+    check(
+        kernel,
+        "wg.role(warps=2, each=True)",
+        "each lets whole warpgroups work for themselves",
+        expected="wg.role(warpgroups=…, each=True)",
+        found="a role of warps",
+    )
+
+
+def test_turns_of_another_number_of_warpgroups():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(128, 256))
+        turn = wg.turns(3)
+
+        @wg.role(warpgroups=2)
+        def work():
+            turn.take()
+
+    check(
+        kernel,
+        "turn.take()",
+        "the turns are those of another number of warpgroups",
+        expected="a role of warpgroups=3",
+        found="role 'work' of 2 warpgroups",
+    )
+
+
+def test_turns_of_one():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(128, 256))
+        wg.turns(1)
+
+    check(
+        kernel,
+        "wg.turns(1)",
+        "turns are taken by the warpgroups of a role",
+        expected="a constant of 2 to 8 warpgroups",
+        found="1",
+    )
+
+
+def test_readers_of_a_ring():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(128, 256))
+        wg.ring(2, readers="two", a=wg.smem(a.tiles(64, 64)))
+
+    check(
+        kernel,
+        'wg.ring(2, readers="two", a=wg.smem(a.tiles(64, 64)))',
+        "who reads a slot?",
+        expected='"all" or "one"',
+        found="'two'",
+    )
+
+
+def test_one_tile_is_not_shared_out():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        work = gr.tiles(c.tiles(128, 256))
+
+        @wg.role(warpgroups=2, each=True)
+        def multiply():
+            for m, n in work[wg.warpgroup() :: 2]:
+                pass
+
+    check(
+        kernel,
+        "work[wg.warpgroup() :: 2]",
+        "a CTA has one tile: there is nothing to share out",
+        expected="gr.tiles(..., ctas=...)",
+        found="the launch over tiles of 128x256 of array c of bf16 [M, N]",
+    )
+
+
+def test_shares_are_in_constant_steps():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        work = gr.tiles(c.tiles(128, 256), ctas=2)
+
+        @wg.role(warpgroups=2, each=True)
+        def multiply():
+            for m, n in work[0:4]:
+                pass
+
+    check(
+        kernel,
+        "work[0:4]",
+        "work is shared out in constant steps",
+        expected="work[first::step] with a step of at least 2",
+        found="another slice",
+    )

@@ -123,7 +123,10 @@ struct NamedArrivePattern : StatePattern<NamedBarrierArriveOp> {
   LogicalResult matchAndRewrite(NamedBarrierArriveOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Value threads = i32Constant(rewriter, op.getLoc(), op.getThreads());
-    rewriter.replaceOpWithNewOp<NVVM::BarrierArriveOp>(op, adaptor.getId(), threads);
+    // MLIR 22 cannot translate nvvm.barrier.arrive with a barrier that is no constant.
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, rewriter.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
+        ValueRange{adaptor.getId(), threads});
     return success();
   }
 };

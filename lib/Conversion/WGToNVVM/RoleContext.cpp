@@ -20,10 +20,12 @@ static bool needsElection(Operation *op) {
 }
 
 RoleContext RoleContexts::create(OpBuilder &builder, Location loc, Value thread, Value warp,
-                                 Region &region, int64_t first, int64_t warps, bool single) {
+                                 Region &region, int64_t first, int64_t warps, bool each,
+                                 bool single) {
   RoleContext context;
   context.first = first;
   context.warps = warps;
+  context.each = each;
   context.single = single;
   context.place.lane = LLVM::AndOp::create(builder, loc, thread, constant(builder, loc, 31));
   context.place.warp = LLVM::AndOp::create(builder, loc, warp, constant(builder, loc, 3));
@@ -43,7 +45,9 @@ RoleContext RoleContexts::create(OpBuilder &builder, Location loc, Value thread,
     return LLVM::AndOp::create(builder, loc, equal, context.elected);
   };
   context.groupLeader = warps > 1 ? andEqual(context.place.warp, 0) : context.elected;
-  context.leader = warps > 1 ? andEqual(warp, 4 * first) : context.elected;
+  context.leader = each        ? context.groupLeader
+                   : warps > 1 ? andEqual(warp, 4 * first)
+                               : context.elected;
   return context;
 }
 
@@ -78,7 +82,7 @@ LogicalResult RoleContexts::prepare(gpu::GPUFuncOp kernel) {
     roles[branch] =
         create(inside, branch.getLoc(), thread, warp, branch.getThenRegion(),
                role.getAs<IntegerAttr>("first").getInt(), role.getAs<IntegerAttr>("warps").getInt(),
-               role.getAs<BoolAttr>("single").getValue());
+               role.contains("each"), role.getAs<BoolAttr>("single").getValue());
     branch.getThenRegion().walk([&](ElectOp elect) {
       elect.replaceAllUsesWith(roles[branch].elected);
       elect.erase();
@@ -86,7 +90,7 @@ LogicalResult RoleContexts::prepare(gpu::GPUFuncOp kernel) {
   }
   if (branches.empty())
     kernels[kernel.getName()] =
-        create(builder, loc, thread, warp, kernel.getBody(), 0, threads / 32, false);
+        create(builder, loc, thread, warp, kernel.getBody(), 0, threads / 32, false, false);
 
   kernel.walk([&](Operation *op) {
     OpBuilder here(op);

@@ -19,15 +19,16 @@ namespace girih::wg {
 struct RoleContext {
   int64_t first = 0;   ///< first warpgroup in the CTA
   int64_t warps = 0;   ///< warps that execute the body
+  bool each = false;   ///< every warpgroup executes the body for itself
   bool single = false; ///< one lane alone executes the body
   ThreadPlace place;   ///< lane, warp of the warpgroup, warpgroup of the role
   /// i1, null in a single lane: one lane of each warp; one thread of each warpgroup; one thread of
-  /// the role.
+  /// the role (of each warpgroup, if each acts for itself).
   mlir::Value elected, groupLeader, leader;
 
   /// Warpgroups that share the rows of a TMA store: those of the role, unless it is no whole number
-  /// of them.
-  int64_t storingGroups() const { return warps % 4 == 0 ? warps / 4 : 1; }
+  /// of them or each acts for itself.
+  int64_t storingGroups() const { return warps % 4 == 0 && !each ? warps / 4 : 1; }
 };
 
 class RoleContexts {
@@ -41,7 +42,7 @@ public:
 private:
   RoleContext create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value thread,
                      mlir::Value warp, mlir::Region &region, int64_t first, int64_t warps,
-                     bool single);
+                     bool each, bool single);
 
   /// By the scf.if of a role; and by the name of a kernel without roles, which stays when the
   /// kernel's op is replaced.

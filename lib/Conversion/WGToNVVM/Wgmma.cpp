@@ -18,17 +18,11 @@ namespace {
 /// wg.mma knows no other).
 StringRef typesOf(Type element) { return element.isBF16() ? "f32.bf16.bf16" : "f32.f16.f16"; }
 
-/// The 64-bit descriptor whose start address is `address` (in 16 bytes). Two 32-bit halves: the low
-/// one is an addition that ptxas does in a uniform register; the start address stays below 2^14, so
-/// it never carries into the next field.
-Value descriptor(OpBuilder &builder, Location loc, Value address, const MatrixOperand &operand) {
+/// The low half of a descriptor whose start address is `address` (in 16 bytes). The start address
+/// stays below 2^14, so moving it never carries into the next field.
+Value lowHalf(OpBuilder &builder, Location loc, Value address, const MatrixOperand &operand) {
   Value fields = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(operand.low));
-  Value low = LLVM::AddOp::create(builder, loc, address, fields);
-  Value wide = LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), low);
-  uint64_t high = static_cast<uint64_t>(operand.high) << 32;
-  Value constant =
-      LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(static_cast<int64_t>(high)));
-  return LLVM::OrOp::create(builder, loc, wide, constant);
+  return LLVM::AddOp::create(builder, loc, address, fields);
 }
 
 /// Registers as PTX's vector operand.
@@ -43,19 +37,19 @@ Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
   for (Value field : unpack(builder, loc, request.accumulator))
     accumulators.push_back(block.tied(field));
   SmallVector<std::string> fragment;
-  std::string aDescriptor;
+  std::string aLow;
   if (request.aFragment) {
     for (Value field : unpack(builder, loc, request.aFragment))
       fragment.push_back(block.input(field));
   } else {
-    aDescriptor = block.input(descriptor(builder, loc, request.aAddress, *request.aOperand));
+    aLow = block.input(lowHalf(builder, loc, request.aAddress, *request.aOperand));
   }
-  std::string bDescriptor =
-      block.input(descriptor(builder, loc, request.bAddress, request.bOperand));
+  std::string bLow = block.input(lowHalf(builder, loc, request.bAddress, request.bOperand));
   std::string first = request.accumulate ? block.input(request.accumulate) : "always";
 
   block.line("{");
   block.line(".reg .pred always;");
+  block.line(".reg .b32 low;");
   block.line(".reg .b64 a, b;");
   block.line("setp.eq.u32 always, 0, 0;");
   block.line("wgmma.fence.sync.aligned;");
@@ -63,25 +57,23 @@ Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
   size_t perBlock = accumulators.size() / request.blocks;
   std::string name = "wgmma.mma_async.sync.aligned.m64n" + llvm::utostr(request.n) + "k16." +
                      typesOf(request.elementType).str() + " ";
-  for (int64_t m = 0; m < request.blocks; ++m) {
-    std::string d = vectorOf(ArrayRef(accumulators).slice(m * perBlock, perBlock));
-    for (int64_t k = 0; k < request.kSteps; ++k) {
-      // A descriptor moved by `offset`, in the scratch register `scratch`.
-      auto moved = [&](const std::string &base, int64_t offset,
-                       const char *scratch) -> std::string {
-        if (offset == 0)
-          return base;
-        block.line(std::string("add.s64 ") + scratch + ", " + base + ", " + llvm::itostr(offset) +
-                   ";");
-        return scratch;
-      };
-      std::string a =
-          request.aFragment
-              ? vectorOf(ArrayRef(fragment).slice((m * request.kSteps + k) * 4, 4))
-              : moved(aDescriptor,
-                      request.aOperand->rowOffset(64 * m) + request.aOperand->stepOffset(k), "a");
-      std::string b = moved(bDescriptor, request.bOperand.stepOffset(k), "b");
-      std::string text = name + d + ", " + a + ", " + b + ", " + (k == 0 ? first : "always");
+  // A descriptor moved by `offset`, in the register `into`. Only its low half moves: an addition of
+  // 64 bits makes ptxas set up a constant of two registers for each.
+  auto move = [&](const char *into, const std::string &low, int64_t offset, uint32_t high) {
+    block.line("add.s32 low, " + low + ", " + llvm::itostr(offset) + ";");
+    block.line(std::string("mov.b64 ") + into + ", {low, " + llvm::utostr(high) + "};");
+  };
+  for (int64_t k = 0; k < request.kSteps; ++k) {
+    move("b", bLow, request.bOperand.stepOffset(k), request.bOperand.high);
+    for (int64_t m = 0; m < request.blocks; ++m) {
+      std::string a = "a";
+      if (request.aFragment)
+        a = vectorOf(ArrayRef(fragment).slice((m * request.kSteps + k) * 4, 4));
+      else
+        move("a", aLow, request.aOperand->rowOffset(64 * m) + request.aOperand->stepOffset(k),
+             request.aOperand->high);
+      std::string text = name + vectorOf(ArrayRef(accumulators).slice(m * perBlock, perBlock)) +
+                         ", " + a + ", b, " + (k == 0 ? first : "always");
       text += ", 1, 1"; // imm-scale-a and -b: no negation
       if (!request.aFragment)
         text += request.aOperand->transposed ? ", 1" : ", 0";

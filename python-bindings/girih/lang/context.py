@@ -29,15 +29,18 @@ class RoleSpec:
     warps: int
     warpgroups: int
     registers: int | None
+    each: bool = False
 
 
 @dataclass
 class Role:
-    """Who executes the code being emitted."""
+    """Who executes the code being emitted: ``warpgroups`` are those that share its tiles, one in a role whose
+    warpgroups work each for itself; ``count`` is how many there are."""
 
     name: str
     warps: int
     warpgroups: int
+    count: int
     entry: Block
     cursors: dict[str, Any] = field(default_factory=dict)
 

@@ -171,13 +171,17 @@ class Slot(Value):
 class Ring(CursorOwner):
     """Slots of buffers that one role fills and another drains."""
 
-    def __init__(self, cx: Context, stages: int | None, fields: dict[str, Smem]) -> None:
+    def __init__(
+        self, cx: Context, stages: int | None, fields: dict[str, Smem], one_reader: bool
+    ) -> None:
         self.fields = fields
         self.mlir_type = f"!wg.ring<[{', '.join(spec.mlir_type for spec in fields.values())}]>"
         name = cx.naming or "ring"
         attributes = f"name = {quoted(name)}"
         if stages is not None:
             attributes += f", stages = {stages} : i32"
+        if one_reader:
+            attributes += ", one_reader"
         self.name = cx.builder.op(f"wg.ring {{{attributes}}} : {self.mlir_type}", name)
 
     def describe(self) -> str:
@@ -208,6 +212,14 @@ class Ring(CursorOwner):
                 "lag counts iterations", expected="a constant of at least 0", found=cx.describe(lag)
             )
         return RingLoop(self, "drain", count, lag)
+
+    @method
+    def skip(self, cx: Context, count: object) -> None:
+        """Goes on past ``count`` slots that are for another reader."""
+        visitor = cx.visitor
+        cursor = self.cursor(visitor, "consumer")
+        op = f"wg.advance {self.name}[{cursor.name}] by({i32_name(cx, count)}) : {self.mlir_type}"
+        self.move(visitor, cx.builder.op(op))
 
     @method
     def get(self, cx: Context) -> Slot:

@@ -21,6 +21,7 @@ from girih.lang.loops import emit_if
 from girih.lang.rings import OutSlot, Slot
 from girih.lang.tileops import tile_binary, tile_negate
 from girih.lang.values import Scalar, Tile, Value, visible_names
+from girih.lang.work import Work
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -334,11 +335,13 @@ class Visitor:
         cx = self.cx
         builder = cx.builder
         size = f"warps({spec.warps})" if spec.warps else f"warpgroups({spec.warpgroups})"
+        each = " each" if spec.each else ""
         registers = f" registers({spec.registers})" if spec.registers is not None else ""
         outer, builder.block = builder.block, cx.specialize
         saved = dict(self.names)
-        with builder.region(f"wg.role @{symbol(node.name)} {size}{registers}"):
-            cx.role = Role(node.name, spec.warps, spec.warpgroups, builder.nested())
+        with builder.region(f"wg.role @{symbol(node.name)} {size}{each}{registers}"):
+            together = 1 if spec.each else spec.warpgroups
+            cx.role = Role(node.name, spec.warps, together, spec.warpgroups, builder.nested())
             cx.roles.append(cx.role)
             self.body(node.body)
             pending = [
@@ -441,9 +444,22 @@ class Visitor:
             )
         return value
 
+    def slice_bounds(self, node: ast.expr) -> tuple[Any, Any, Any]:
+        """Start, stop and step of ``[start:stop:step]``; None for what is left out."""
+        if not isinstance(node, ast.Slice):
+            self.cx.fail(
+                "an index is not available here",
+                expected="a slice, as in [first::step]",
+                found=ast.unparse(node),
+            )
+        parts = (node.lower, node.upper, node.step)
+        return tuple(None if part is None else self.evaluate(part) for part in parts)  # type: ignore[return-value]
+
     def eval_Subscript(self, node: ast.Subscript) -> Any:
         """``tiles[i, j]`` or an element of a tuple."""
         owner = self.evaluate(node.value)
+        if isinstance(owner, Work):
+            return owner.share(self.cx, *self.slice_bounds(node.slice))
         if isinstance(node.slice, ast.Slice):
             self.cx.fail(
                 "slices are not available here", expected="an index", found=ast.unparse(node.slice)

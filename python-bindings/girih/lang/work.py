@@ -10,6 +10,7 @@ from girih.lang.arrays import Tiles
 from girih.lang.builder import quoted
 from girih.lang.hostplan import HostExpression
 from girih.lang.loops import LoopForm, emit_loop
+from girih.lang.scalars import i32_name
 from girih.lang.values import Scalar, Value
 
 if TYPE_CHECKING:
@@ -55,10 +56,37 @@ class Work(Value):
     def describe(self) -> str:
         return f"the launch over {self.tiles.describe()}"
 
+    def share(self, cx: Context, first: object, stop: object, step: object) -> Share:
+        """``work[first::step]``: every step-th of this CTA's tiles, from number ``first`` on."""
+        if stop is not None or type(step) is not int or step < 2:
+            cx.fail(
+                "work is shared out in constant steps",
+                expected="work[first::step] with a step of at least 2",
+                found="another slice",
+            )
+        if not self.persistent:
+            cx.fail(
+                "a CTA has one tile: there is nothing to share out",
+                expected="gr.tiles(..., ctas=...)",
+                found=self.describe(),
+            )
+        return Share(self, 0 if first is None else first, step)
+
     def emit_loop(
         self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]
     ) -> None:
         """``for i, j in work``: every tile of this CTA."""
+        self.emit_tiles(visitor, bind, body, 0, 1)
+
+    def emit_tiles(
+        self,
+        visitor: Visitor,
+        bind: Callable[[object], None],
+        body: Callable[[], None],
+        start: object,
+        stride: int,
+    ) -> None:
+        """A loop over every ``stride``-th of this CTA's tiles, from number ``start`` on."""
         cx = visitor.cx
         first = cx.hoisted(
             f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
@@ -72,6 +100,10 @@ class Work(Value):
         ctas = cx.hoisted(
             f"arith.index_cast {cx.hoisted('gpu.grid_dim x', 'ctas')} : index to i32", "ctas"
         )
+        if stride > 1:
+            skipped = cx.builder.op(f"arith.muli {i32_name(cx, start)}, {ctas} : i32")
+            first = cx.builder.op(f"arith.addi {first}, {skipped} : i32", "first")
+            ctas = cx.hoisted(f"arith.muli {ctas}, {cx.constant(stride, i32)} : i32")
         tile = cx.builder.fresh("tile")
 
         def step() -> None:
@@ -104,3 +136,21 @@ class Work(Value):
             f"arith.addi {first_row}, {op(f'arith.remui {within}, {height} : i32')} : i32", "row"
         )
         return Scalar(row, i32), Scalar(op(f"arith.divui {within}, {height} : i32", "column"), i32)
+
+
+class Share(Value):
+    """Every ``step``-th of a CTA's tiles, from number ``first`` on: what one of ``step`` warpgroups computes."""
+
+    def __init__(self, work: Work, first: object, step: int) -> None:
+        self.work = work
+        self.first = first
+        self.step = step
+
+    def describe(self) -> str:
+        return f"every tile in {self.step} of {self.work.describe()}"
+
+    def emit_loop(
+        self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]
+    ) -> None:
+        """``for i, j in work[first::step]``."""
+        self.work.emit_tiles(visitor, bind, body, self.first, self.step)

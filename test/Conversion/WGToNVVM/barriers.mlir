@@ -28,7 +28,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     wg.barrier_expect_only %bar[%i] bytes(16) : !wg.barrier<2>
     // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%[[I]], %{{.*}})
     wg.named_barrier_sync %i threads(128)
-    // CHECK: nvvm.barrier.arrive id = %[[I]] number_of_threads = %{{.*}}
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%[[I]], %{{.*}})
     wg.named_barrier_arrive %i threads(256)
     // CHECK: "fence.proxy.async.shared::cta;"
     wg.fence_proxy_async

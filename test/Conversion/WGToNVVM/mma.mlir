@@ -16,16 +16,16 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %b = wg.alloc_buffer {offset = 8192 : i32} : !b
     %acc = wg.acc : !pending
     // CHECK: %[[ACC:.*]] = llvm.mlir.undef : !llvm.struct<(f32, f32, f32, f32)>
-    // CHECK: llvm.mlir.constant(4611686293305294848 : i64)
     // CHECK: %[[D:.*]] = llvm.inline_asm has_side_effects
     // CHECK-SAME: wgmma.fence.sync.aligned;
-    // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $9, $10, 1, 1, 0, 0;
-    // CHECK-SAME: add.s64 a, $8, 2;\0Aadd.s64 b, $9, 2;
+    // CHECK-SAME: add.s32 low, $9, 0;\0Amov.b64 b, {low, 1073741888};\0Aadd.s32 low, $8, 0;\0Amov.b64 a, {low, 1073741888};
+    // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, a, b, $10, 1, 1, 0, 0;
+    // CHECK-SAME: add.s32 low, $9, 2;{{.*}}add.s32 low, $8, 2;
     // CHECK-SAME: {$0, $1, $2, $3}, a, b, always, 1, 1, 0, 0;
-    // CHECK-SAME: add.s64 a, $8, 4;
-    // CHECK-SAME: add.s64 a, $8, 6;
+    // CHECK-SAME: add.s32 low, $8, 4;
+    // CHECK-SAME: add.s32 low, $8, 6;
     // CHECK-SAME: wgmma.commit_group.sync.aligned;
-    // CHECK-SAME: "=f,=f,=f,=f,0,1,2,3,l,l,b,~{memory}"
+    // CHECK-SAME: "=f,=f,=f,=f,0,1,2,3,r,r,b,~{memory}"
     %d = wg.mma %a, %b, %acc accumulate(%w) : !wg.buffer<64x64xbf16, swizzle = 128>, !b, !pending
     // The wait takes and returns every accumulator.
     // CHECK: llvm.inline_asm has_side_effects {{.*}} "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,~{memory}"
@@ -38,10 +38,10 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: llvm.func @n_major
   // CHECK: llvm.mlir.constant(33554432 : i32)
   // CHECK: llvm.inline_asm
-  // CHECK-SAME: $8, $9, $10, 1, 1, 0, 1;
-  // CHECK-SAME: add.s64 b, $9, 128;
+  // CHECK-SAME: a, b, $10, 1, 1, 0, 1;
+  // CHECK-SAME: add.s32 low, $9, 128;
   // CHECK-SAME: a, b, always, 1, 1, 0, 1;
-  // CHECK-SAME: add.s64 b, $9, 384;
+  // CHECK-SAME: add.s32 low, $9, 384;
   gpu.func @n_major() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x64xbf16, swizzle = 128>
     %b = wg.alloc_buffer {offset = 8192 : i32} : !wg.buffer<64x8xbf16, swizzle = 128>
@@ -53,11 +53,10 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
   // The 64-byte swizzle: two steps in a panel, the third is in the next one (64 lines of 64 bytes, 256 units).
   // CHECK-LABEL: llvm.func @narrow_swizzle
-  // CHECK: llvm.mlir.constant(-9223371899415822336 : i64)
   // CHECK: llvm.inline_asm
-  // CHECK-SAME: add.s64 a, $8, 2;
-  // CHECK-SAME: add.s64 a, $8, 256;
-  // CHECK-SAME: add.s64 a, $8, 258;
+  // CHECK-SAME: add.s32 low, $8, 2;\0Amov.b64 a, {low, 2147483680};
+  // CHECK-SAME: add.s32 low, $8, 256;
+  // CHECK-SAME: add.s32 low, $8, 258;
   gpu.func @narrow_swizzle(%w: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x64xbf16, swizzle = 64>
     %b = wg.alloc_buffer {offset = 8192 : i32} : !b
@@ -66,12 +65,12 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // 128 rows of one warpgroup: two blocks of 64, the second 64 lines of 128 bytes down (512 units).
+  // 128 rows of one warpgroup: two blocks of 64, the second 64 lines of 128 bytes down (512 units); both
+  // read the same B one after the other.
   // CHECK-LABEL: llvm.func @two_blocks
   // CHECK: llvm.inline_asm
-  // CHECK-SAME: {$0, $1, $2, $3}, $16, $17, $18, 1, 1, 0, 0;
-  // CHECK-SAME: add.s64 a, $16, 512;
-  // CHECK-SAME: {$4, $5, $6, $7}, a, $17, $18, 1, 1, 0, 0;
+  // CHECK-SAME: {$0, $1, $2, $3}, a, b, $18, 1, 1, 0, 0;\0Aadd.s32 low, $16, 512;\0Amov.b64 a, {low, 1073741888};
+  // CHECK-SAME: {$4, $5, $6, $7}, a, b, $18, 1, 1, 0, 0;
   gpu.func @two_blocks(%w: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<128x64xbf16, swizzle = 128>
     %b = wg.alloc_buffer {offset = 16384 : i32} : !b
@@ -83,7 +82,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   // A in registers: four 32-bit registers a step. The wait holds them too, for the instruction may still read them.
   // CHECK-LABEL: llvm.func @a_in_registers
   // CHECK: llvm.inline_asm
-  // CHECK-SAME: {$0, $1, $2, $3}, {$8, $9, $10, $11}, $16, $17, 1, 1, 0;
+  // CHECK-SAME: {$0, $1, $2, $3}, {$8, $9, $10, $11}, b, $17, 1, 1, 0;
   // CHECK-SAME: {$0, $1, $2, $3}, {$12, $13, $14, $15}, b, always, 1, 1, 0;
   // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=r,=r,=r,=r,=r,=r,=r,=r,0,1,2,3,4,5,6,7,8,9,10,11,~{memory}"
   gpu.func @a_in_registers(%w: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {

@@ -861,3 +861,58 @@ func.func @f(%id: i32) {
   wg.named_barrier_arrive %id threads(48)
   return
 }
+
+// -----
+
+func.func @f() {
+  wg.specialize {
+    // expected-error @+1 {{'wg.role' op says each with 2 warps: expected whole warpgroups, each of which executes the body}}
+    wg.role @multiply warps(2) each {
+    }
+  }
+  return
+}
+
+// -----
+
+#acc2 = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {warpgroup: [64,0] x 2}>
+func.func @f() {
+  wg.specialize {
+    wg.role @multiply warpgroups(2) each {
+      // expected-error @+1 {{'wg.acc' op has an accumulator over 2 warpgroups in role 'multiply' of 2, each for itself: expected the layout of one warpgroup}}
+      %c = wg.acc : !wg.pending<tensor<128x8xf32, #acc2>>
+    }
+  }
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected turns among 2 to 8 warpgroups, found 1}}
+func.func private @f(!wg.turns<1>)
+
+// -----
+
+func.func @f() {
+  %turn = wg.turns : !wg.turns<2>
+  wg.specialize {
+    wg.role @multiply warpgroups(3) {
+      // expected-error @+1 {{'wg.take_turn' op is executed by 12 warps of role 'multiply', and the turns are those of 2 warpgroups: expected a role of warpgroups(2)}}
+      wg.take_turn %turn : !wg.turns<2>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  %turn = wg.turns : !wg.turns<2>
+  wg.specialize {
+    wg.role @load warps(2) {
+      // expected-error @+1 {{'wg.pass_turn' op is executed by 2 warps of role 'load', and the turns are those of 2 warpgroups: expected a role of warpgroups(2)}}
+      wg.pass_turn %turn : !wg.turns<2>
+    }
+  }
+  return
+}

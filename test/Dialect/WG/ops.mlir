@@ -24,6 +24,29 @@ func.func @roles() {
   return
 }
 
+// CHECK-LABEL: @each
+func.func @each() {
+  wg.specialize {
+    // CHECK: wg.role @load warps(1) registers(40) {
+    wg.role @load warps(1) registers(40) {
+    }
+    // CHECK: wg.role @multiply warpgroups(2) each registers(232) {
+    wg.role @multiply warpgroups(2) each registers(232) {
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: @one_reader
+func.func @one_reader(%n: i32) {
+  // CHECK: wg.ring {one_reader, stages = 4 : i32}
+  %r = wg.ring {stages = 4 : i32, one_reader} : !ring
+  %q = wg.cursor consumer %r : !ring
+  // CHECK: wg.advance %{{.*}}[%{{.*}}] by(%{{.*}}) : !wg.ring
+  %q1 = wg.advance %r[%q] by(%n) : !ring
+  return
+}
+
 // A slot of two buffers gives two values; a loop that fills may carry values; without any its yield is not written.
 // CHECK-LABEL: @rings
 func.func @rings(%n: i32) {

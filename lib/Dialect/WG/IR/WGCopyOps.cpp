@@ -59,10 +59,10 @@ LogicalResult TmaStoreOp::verify() {
   BufferType buffer = getBuffer().getType();
   int64_t rows = buffer.getShape()[0];
   if (auto role = (*this)->getParentOfType<RoleOp>()) {
-    if (rows % role.getNumWarpgroups())
-      return emitOpError("stores ") << rows << " rows in a role of " << role.getNumWarpgroups()
+    if (rows % role.getTileWarpgroups())
+      return emitOpError("stores ") << rows << " rows in a role of " << role.getTileWarpgroups()
                                     << " warpgroups: expected a multiple, each stores its share";
-    rows /= role.getNumWarpgroups();
+    rows /= role.getTileWarpgroups();
   }
   if (failed(verifyCopy(*this, getView().getType(), buffer, getIndices().size(), rows)))
     return failure();
@@ -113,10 +113,10 @@ static LogicalResult verifyLocalCopy(Operation *op, RankedTensorType tile, Buffe
     return error;
   }
   auto role = op->getParentOfType<RoleOp>();
-  if (role && getLayout(tile).getWarpgroups() != role.getNumWarpgroups())
+  if (role && getLayout(tile).getWarpgroups() != role.getTileWarpgroups())
     return op->emitOpError("has a tile over ")
            << getLayout(tile).getWarpgroups() << " warpgroups in role '" << role.getRoleName()
-           << "' of " << role.getNumWarpgroups() << ": expected a tile of the whole role";
+           << "' of " << role.getTileWarpgroups() << ": expected a tile of the whole role";
   return success();
 }
 

@@ -24,10 +24,11 @@ static LogicalResult verifyWholeRole(Operation *op, RankedTensorType tile) {
            << role.getWarps() << " warps of role '" << role.getRoleName()
            << "': wgmma needs whole warpgroups, declare the role with warpgroups(n)";
   int64_t over = getLayout(tile).getWarpgroups();
-  if (over != role.getNumWarpgroups())
+  if (over != role.getTileWarpgroups())
     return op->emitOpError("has an accumulator over ")
            << over << " warpgroups in role '" << role.getRoleName() << "' of "
-           << role.getNumWarpgroups() << ": expected the layout of the whole role";
+           << role.getNumWarpgroups() << (role.getEach() ? ", each for itself" : "")
+           << ": expected the layout of " << (role.getEach() ? "one warpgroup" : "the whole role");
   return success();
 }
 

@@ -81,10 +81,10 @@ LogicalResult StoreAcquireOp::verify() {
              << role.getWarps() << " warps of role '" << role.getRoleName()
              << "': a slot is written by whole warpgroups";
     int64_t rows = getRing().getType().getBuffer().getShape()[0];
-    int64_t unit = 64 * role.getNumWarpgroups();
+    int64_t unit = 64 * role.getTileWarpgroups();
     if (rows % unit)
       return emitOpError("takes a slot of ")
-             << rows << " rows in a role of " << role.getNumWarpgroups()
+             << rows << " rows in a role of " << role.getTileWarpgroups()
              << " warpgroups: expected a multiple of " << unit
              << ", 64 rows for each, since the buffer is the whole role's";
   }

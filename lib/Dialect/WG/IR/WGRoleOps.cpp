@@ -86,7 +86,7 @@ LogicalResult SpecializeOp::verifyRegions() {
   return success();
 }
 
-// @name (warps|warpgroups)(n) [registers(n)] { ... }
+// @name (warps|warpgroups)(n) [each] [registers(n)] { ... }
 ParseResult RoleOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   StringRef unit;
@@ -106,6 +106,8 @@ ParseResult RoleOp::parse(OpAsmParser &parser, OperationState &result) {
   int64_t warps = unit == "warps" ? count : 4 * static_cast<int64_t>(count);
   result.addAttribute(getWarpsAttrName(result.name),
                       builder.getI32IntegerAttr(static_cast<int32_t>(warps)));
+  if (succeeded(parser.parseOptionalKeyword("each")))
+    result.addAttribute(getEachAttrName(result.name), builder.getUnitAttr());
   if (succeeded(parser.parseOptionalKeyword("registers"))) {
     if (parser.parseLParen() || parser.parseInteger(registers) || parser.parseRParen())
       return failure();
@@ -126,10 +128,13 @@ void RoleOp::print(OpAsmPrinter &printer) {
     printer << " warps(" << getWarps() << ")";
   else
     printer << " warpgroups(" << getWarps() / 4 << ")";
+  if (getEach())
+    printer << " each";
   if (getRegisters())
     printer << " registers(" << *getRegisters() << ")";
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getRoleNameAttrName(), getWarpsAttrName(), getRegistersAttrName()});
+      (*this)->getAttrs(),
+      {getRoleNameAttrName(), getWarpsAttrName(), getEachAttrName(), getRegistersAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -137,9 +142,35 @@ void RoleOp::print(OpAsmPrinter &printer) {
 LogicalResult RoleOp::verify() {
   if (getBody().front().getNumArguments())
     return emitOpError("has a body with arguments: expected none, values from outside may be used");
+  if (getEach() && getWarps() % 4)
+    return emitOpError("says each with ")
+           << getWarps() << " warps: expected whole warpgroups, each of which executes the body";
   if (getRegisters())
     return verifyBudget(*this, *getRegisters());
   return success();
+}
+
+/// Those who take turns are the warpgroups of one role.
+static LogicalResult verifyTurn(Operation *op, TurnsType turns) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return success();
+  if (role.getWarps() % 4 || role.getNumWarpgroups() != turns.getWarpgroups())
+    return op->emitOpError("is executed by ")
+           << role.getWarps() << " warps of role '" << role.getRoleName()
+           << "', and the turns are those of " << turns.getWarpgroups()
+           << " warpgroups: expected a role of warpgroups(" << turns.getWarpgroups() << ")";
+  return success();
+}
+
+LogicalResult TakeTurnOp::verify() { return verifyTurn(*this, getTurns().getType()); }
+LogicalResult PassTurnOp::verify() { return verifyTurn(*this, getTurns().getType()); }
+
+llvm::SmallVector<BarrierEffect> TakeTurnOp::getBarrierEffects() {
+  return {{BarrierEffect::Kind::Sync, BarrierEffect::Side::Named, getTurns()}};
+}
+llvm::SmallVector<BarrierEffect> PassTurnOp::getBarrierEffects() {
+  return {{BarrierEffect::Kind::Arrive, BarrierEffect::Side::Named, getTurns()}};
 }
 
 LogicalResult SetRegistersOp::verify() { return verifyBudget(*this, getRegisters()); }

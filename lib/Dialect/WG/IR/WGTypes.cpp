@@ -267,6 +267,13 @@ LogicalResult BarrierType::verify(EmitError emitError, int64_t count) {
   return success();
 }
 
+LogicalResult TurnsType::verify(EmitError emitError, int64_t warpgroups) {
+  // A CTA has at most eight warpgroups.
+  if (warpgroups < 2 || warpgroups > 8)
+    return emitError() << "expected turns among 2 to 8 warpgroups, found " << warpgroups;
+  return success();
+}
+
 LogicalResult PendingType::verify(EmitError emitError, RankedTensorType tile) {
   if (!isTile(tile))
     return emitError() << "expected a tile (a ranked tensor with a #wg.layout encoding), found "

@@ -290,8 +290,10 @@ private:
       state.numbers[cursor.getCursor()] = 0;
     } else if (auto advance = dyn_cast<AdvanceOp>(op)) {
       state.numbers.erase(advance.getNext());
-      if (std::optional<int64_t> step = number(advance.getCursor(), state))
-        state.numbers[advance.getNext()] = *step + 1;
+      std::optional<int64_t> step = number(advance.getCursor(), state);
+      std::optional<int64_t> by = advance.getBy() ? number(advance.getBy(), state) : 1;
+      if (step && by)
+        state.numbers[advance.getNext()] = *step + *by;
     } else if (auto get = dyn_cast<GetOp>(op)) {
       std::optional<Slot> slot = slotAt(get.getRing(), get.getCursor(), state);
       for (Value buffer : get.getSlot())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "girih/Dialect/WG/Transforms/Passes.h"
+#include "girih/Dialect/WG/Transforms/RingProtocol.h"
 #include "girih/Dialect/WG/Transforms/Transforms.h"
 
 #include "mlir/IR/Verifier.h"
@@ -34,7 +35,7 @@ void chooseStages(gpu::GPUFuncOp kernel, int64_t sharedBytes, int64_t maxStages)
         open.push_back(ring);
     } else if (auto ring = dyn_cast<StoreRingOp>(op)) {
       BufferType buffer = ring.getRing().getType().getBuffer();
-      taken += ring.getStages() * llvm::alignTo(buffer.getBytes(), buffer.getAlignment());
+      taken += storeSlots(ring) * llvm::alignTo(buffer.getBytes(), buffer.getAlignment());
     } else if (auto alloc = dyn_cast<AllocBufferOp>(op)) {
       BufferType buffer = alloc.getBuffer().getType();
       taken += alloc.getSlots() * llvm::alignTo(buffer.getBytes(), buffer.getAlignment());

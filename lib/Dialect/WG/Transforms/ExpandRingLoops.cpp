@@ -5,6 +5,7 @@
 #include "girih/Dialect/WG/Transforms/Transforms.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -79,6 +80,30 @@ static void freeIf(OpBuilder &builder, Location loc, Value ring, Value cursor, V
   FreeOp::create(inside, loc, ring, cursor);
 }
 
+/// The scf.if at the end of a loop's body that holds in the last step only (`step == count - 1`)
+/// and needs nothing of the loop: it may as well follow the loop. Null if there is none.
+static scf::IfOp lastStepOnly(scf::ForOp loop, Value count) {
+  Block *body = loop.getBody();
+  auto branch = body->empty() ? scf::IfOp() : dyn_cast<scf::IfOp>(body->back());
+  if (!branch || branch.getNumResults() ||
+      (branch.elseBlock() && !branch.elseBlock()->without_terminator().empty()))
+    return {};
+  auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq ||
+      compare.getLhs() != loop.getInductionVar())
+    return {};
+  auto last = compare.getRhs().getDefiningOp<arith::SubIOp>();
+  if (!last || last.getLhs() != count || !matchPattern(last.getRhs(), m_One()))
+    return {};
+  bool needsLoop = false;
+  branch.getThenRegion().walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      needsLoop |= !branch.getThenRegion().isAncestor(operand.getParentRegion()) &&
+                   loop.getRegion().isAncestor(operand.getParentRegion());
+  });
+  return needsLoop ? scf::IfOp() : branch;
+}
+
 LogicalResult expandDrain(RewriterBase &rewriter, DrainOp drain) {
   OpBuilder::InsertionGuard guard(rewriter);
   Location loc = drain.getLoc();
@@ -117,10 +142,25 @@ LogicalResult expandDrain(RewriterBase &rewriter, DrainOp drain) {
   llvm::append_range(arguments, carried.drop_front(1 + lag));
   YieldOp yield = drain.getYield();
   SmallVector<Value> yielded(yield.getValues());
+  Operation *end = loop;
   // The step's slot is freed where the user's body ends, so that is where a report about it points.
   rewriter.inlineBlockBefore(source, body, body->end(), arguments);
   yielded.assign(yield.getValues().begin(), yield.getValues().end());
   rewriter.eraseOp(yield);
+
+  // What is to happen once everything has been issued costs the other steps nothing behind the
+  // loop.
+  if (scf::IfOp branch = lastStepOnly(loop, drain.getCount())) {
+    rewriter.moveOpAfter(branch, loop);
+    rewriter.setInsertionPoint(branch);
+    Value some = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sge, drain.getCount(),
+                                       constant(rewriter, loc, 1));
+    auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+    rewriter.modifyOpInPlace(branch, [&] { branch.getConditionMutable().assign(some); });
+    if (compare->use_empty())
+      rewriter.eraseOp(compare);
+    end = branch;
+  }
 
   rewriter.setInsertionPointToEnd(body);
   waitForPending(rewriter, loc, yielded, lag * groups);
@@ -136,7 +176,7 @@ LogicalResult expandDrain(RewriterBase &rewriter, DrainOp drain) {
   scf::YieldOp::create(rewriter, loc, next);
 
   // The last slots, the oldest first.
-  rewriter.setInsertionPointAfter(loop);
+  rewriter.setInsertionPointAfter(end);
   SmallVector<Value> results(loop.getResults().drop_front(1 + lag));
   if (lag > 0)
     waitForPending(rewriter, loc, results, 0);

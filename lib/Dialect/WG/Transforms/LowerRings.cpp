@@ -33,9 +33,10 @@ struct LoweredRing {
 /// What patterns need to know of the role around an op; values are computed once, at the role's
 /// start.
 struct RoleValues {
-  Value elected; ///< i1: one lane of each warp
-  Value leader;  ///< i1: one thread of the role
-  Value barrier; ///< i32: the named barrier of the warpgroup
+  Value elected;   ///< i1: one lane of each warp
+  Value leader;    ///< i1: one thread of the role, or of each warpgroup of a role with `each`
+  Value barrier;   ///< i32: the named barrier of the warpgroup
+  Value warpgroup; ///< i32: the warpgroup's index in the role
 };
 
 /// The state that the patterns share.
@@ -91,6 +92,17 @@ struct AdvancePattern : RingPattern<AdvanceOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Cursor cursor = unpackCursor(adaptor.getCursor());
+    if (op.getBy()) {
+      // The index may pass the end several times, and the phase changes each time.
+      Value stages = constant(rewriter, loc, ringOf(op).stages);
+      Value sum = arith::AddIOp::create(rewriter, loc, cursor.index, adaptor.getBy().front());
+      Value rounds = arith::DivUIOp::create(rewriter, loc, sum, stages);
+      Value index = arith::RemUIOp::create(rewriter, loc, sum, stages);
+      Value odd = arith::AndIOp::create(rewriter, loc, rounds, constant(rewriter, loc, 1));
+      Value parity = arith::XOrIOp::create(rewriter, loc, cursor.parity, odd);
+      rewriter.replaceOpWithMultiple(op, {{index, parity}});
+      return success();
+    }
     Value more = arith::AddIOp::create(rewriter, loc, cursor.index, constant(rewriter, loc, 1));
     Value wraps = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, more,
                                         constant(rewriter, loc, ringOf(op).stages));
@@ -193,7 +205,14 @@ struct StoreAcquirePattern : RingPattern<StoreAcquireOp> {
     BulkWaitOp::create(rewriter, loc, /*read=*/true, static_cast<uint32_t>(ring.stages - 1));
     NamedBarrierSyncOp::create(rewriter, loc, lowering.valuesOf(op).barrier,
                                groupThreads(roleOf(op)));
-    rewriter.replaceOp(op, slotsOf(rewriter, loc, ring, unpackCursor(adaptor.getCursor()).index));
+    Value index = unpackCursor(adaptor.getCursor()).index;
+    if (roleOf(op).getEach()) {
+      // Each warpgroup's slots stand behind those of the one before.
+      Value first = arith::MulIOp::create(rewriter, loc, lowering.valuesOf(op).warpgroup,
+                                          constant(rewriter, loc, ring.stages));
+      index = arith::AddIOp::create(rewriter, loc, index, first);
+    }
+    rewriter.replaceOp(op, slotsOf(rewriter, loc, ring, index));
     return success();
   }
 };
@@ -233,8 +252,18 @@ LogicalResult checkRing(RingOp ring, const RingProtocol &protocol) {
   if (protocol.producers.size() != 1)
     return refuse("is filled by " + Twine(protocol.producers.size()) +
                   " roles; expected one, which owns the order of the slots");
+  if (RoleOp producer = protocol.producers.front(); producer.getEach())
+    return refuse("is filled by role '" + producer.getRoleName() +
+                  "', of which each warpgroup would fill every slot; expected a role without each");
   if (protocol.consumers.empty())
     return refuse("is filled but no role drains it; expected a wg.drain or wg.free");
+  if (RoleOp last = protocol.consumers.back(); ring.getOneReader())
+    for (RoleOp role : protocol.consumers)
+      if (role.getWarpsTogether() != protocol.emptyArrivals)
+        return refuse("has one reader for each slot, and role '" + last.getRoleName() +
+                      "' gives it back with " + Twine(protocol.emptyArrivals) + " warps, role '" +
+                      role.getRoleName() + "' with " + Twine(role.getWarpsTogether()) +
+                      "; expected equal numbers");
   if (!protocol.stages)
     return refuse("has no number of stages; run wg-choose-stages first");
   return success();
@@ -251,13 +280,18 @@ RoleValues roleValues(OpBuilder &builder, RoleOp role) {
     // The role's first warp: warpgroups start at multiples of four warps.
     Value warp = gpu::SubgroupIdOp::create(builder, loc, builder.getIndexType(), IntegerAttr());
     Value index = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), warp);
+    int64_t start = 4 * firstWarpgroup(role);
+    if (role.getEach()) {
+      index = arith::AndIOp::create(builder, loc, index, constant(builder, loc, 3));
+      start = 0;
+    }
     Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, index,
-                                        constant(builder, loc, 4 * firstWarpgroup(role)));
+                                        constant(builder, loc, start));
     values.leader = arith::AndIOp::create(builder, loc, values.elected, first);
   }
-  Value warpgroup = WarpgroupIndexOp::create(builder, loc);
+  values.warpgroup = WarpgroupIndexOp::create(builder, loc);
   values.barrier =
-      arith::AddIOp::create(builder, loc, warpgroup,
+      arith::AddIOp::create(builder, loc, values.warpgroup,
                             constant(builder, loc, kFirstWarpgroupBarrier + firstWarpgroup(role)));
   return values;
 }
@@ -296,7 +330,7 @@ LogicalResult insertProxyFences(Block &block, Lowering &lowering, Dirty &dirty) 
       return !dirty.empty() && (!origin || dirty.contains(origin) || dirty.contains(Value()));
     });
     if (meets && needsProxyFence(AccessKind::Generic, reader) && roleOf(&op)) {
-      if (reader == AccessKind::Wgmma && roleOf(&op).getNumWarpgroups() > 1)
+      if (reader == AccessKind::Wgmma && roleOf(&op).getTileWarpgroups() > 1)
         return op.emitOpError(
             "reads shared memory that wg.local_store has written in a role of several warpgroups; "
             "expected wg.fence_proxy_async and a wg.named_barrier_sync of the whole role before "
@@ -400,7 +434,7 @@ LogicalResult lowerRings(gpu::GPUFuncOp kernel) {
     lowered.stages = ring.getStages();
     lowered.buffers.push_back(
         AllocBufferOp::create(builder, ring.getLoc(), ring.getRing().getType().getBuffer(),
-                              builder.getI32IntegerAttr(static_cast<int32_t>(ring.getStages())),
+                              builder.getI32IntegerAttr(static_cast<int32_t>(storeSlots(ring))),
                               IntegerAttr(), builder.getStringAttr(nameOf(ring) + " slots")));
     lowering.rings[ring.getRing()] = lowered;
   }

@@ -73,13 +73,14 @@ void lowerRole(OpBuilder &builder, RoleOp role, Value warp, int64_t allotted) {
     });
   }
   Builder attributes(role.getContext());
-  branch->setAttr(kRoleAttr,
-                  attributes.getDictionaryAttr({
-                      attributes.getNamedAttr("name", role.getRoleNameAttr()),
-                      attributes.getNamedAttr("first", attributes.getI32IntegerAttr(first)),
-                      attributes.getNamedAttr("warps", attributes.getI32IntegerAttr(warps)),
-                      attributes.getNamedAttr("single", attributes.getBoolAttr(oneLane)),
-                  }));
+  NamedAttrList description;
+  description.append("name", role.getRoleNameAttr());
+  description.append("first", attributes.getI32IntegerAttr(first));
+  description.append("warps", attributes.getI32IntegerAttr(warps));
+  description.append("single", attributes.getBoolAttr(oneLane));
+  if (role.getEach())
+    description.append("each", attributes.getUnitAttr());
+  branch->setAttr(kRoleAttr, description.getDictionary(role.getContext()));
   Block *then = branch.thenBlock();
   then->getOperations().splice(then->begin(), body->getOperations());
 }

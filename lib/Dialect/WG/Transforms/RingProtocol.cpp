@@ -29,8 +29,16 @@ RingProtocol ringProtocol(RingOp ring) {
   std::reverse(protocol.consumers.begin(), protocol.consumers.end());
   protocol.fullArrivals = protocol.producers.size();
   for (RoleOp role : protocol.consumers)
-    protocol.emptyArrivals += role.getWarps();
+    protocol.emptyArrivals =
+        ring.getOneReader() ? role.getWarpsTogether() : protocol.emptyArrivals + role.getWarps();
   return protocol;
+}
+
+int64_t storeSlots(StoreRingOp ring) {
+  for (Operation *user : ring.getRing().getUsers())
+    if (RoleOp role = roleOf(user); role && role.getEach())
+      return ring.getStages() * role.getNumWarpgroups();
+  return ring.getStages();
 }
 
 int64_t tmaCopies(BufferType buffer, ViewType view) {

@@ -114,4 +114,65 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     }
     gpu.return
   }
+
+  // What happens in the last step only, once everything is issued, stands behind the loop, before the last wait.
+  // CHECK-LABEL: gpu.func @last_step
+  // CHECK: scf.for
+  // CHECK-NOT: wg.pass_turn
+  // CHECK: } {loop_annotation
+  // CHECK: %[[SOME:.*]] = arith.cmpi sge, %arg0, %
+  // CHECK-NEXT: scf.if %[[SOME]] {
+  // CHECK-NEXT: wg.pass_turn
+  // CHECK: wg.wait %{{.*}} in_flight(0)
+  gpu.func @last_step(%n: i32) kernel {
+    %false = arith.constant false
+    %c1 = arith.constant 1 : i32
+    %turn = wg.turns : !wg.turns<2>
+    %ring = wg.ring {one_reader} : !ring
+    wg.specialize {
+      wg.role @multiply warpgroups(2) each {
+        %q = wg.cursor consumer %ring : !ring
+        %acc0 = wg.acc : !pending
+        %q1, %acc1 = wg.drain %ring[%q] count(%n) lag(1) as (%k, %sa, %sb) iter_args(%acc = %acc0) -> (!pending) : !ring {
+          %d = wg.mma %sa, %sb, %acc accumulate(%false) : !a, !b, !pending
+          %last = arith.subi %n, %c1 : i32
+          %is_last = arith.cmpi eq, %k, %last : i32
+          scf.if %is_last {
+            wg.pass_turn %turn : !wg.turns<2>
+          } else {
+          }
+          wg.yield %d : !pending
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // A branch that needs the step's number stays in the loop.
+  // CHECK-LABEL: gpu.func @needs_the_step
+  // CHECK: scf.for %[[K:[a-z0-9]+]] = %
+  // CHECK: scf.if
+  // CHECK-NEXT: wg.named_barrier_sync %[[K]]
+  // CHECK: } {loop_annotation
+  gpu.func @needs_the_step(%n: i32) kernel {
+    %false = arith.constant false
+    %c1 = arith.constant 1 : i32
+    %ring = wg.ring : !ring
+    wg.specialize {
+      wg.role @multiply warpgroups(1) {
+        %q = wg.cursor consumer %ring : !ring
+        %acc0 = wg.acc : !pending
+        %q1, %acc1 = wg.drain %ring[%q] count(%n) lag(1) as (%k, %sa, %sb) iter_args(%acc = %acc0) -> (!pending) : !ring {
+          %d = wg.mma %sa, %sb, %acc accumulate(%false) : !a, !b, !pending
+          %last = arith.subi %n, %c1 : i32
+          %is_last = arith.cmpi eq, %k, %last : i32
+          scf.if %is_last {
+            wg.named_barrier_sync %k threads(128)
+          }
+          wg.yield %d : !pending
+        }
+      }
+    }
+    gpu.return
+  }
 }

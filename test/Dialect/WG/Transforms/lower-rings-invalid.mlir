@@ -112,3 +112,45 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @each_fills() kernel {
+    // expected-error @below {{r is filled by role 'load', of which each warpgroup would fill every slot; expected a role without each}}
+    %ring = wg.ring {name = "r", stages = 2 : i32} : !wg.ring<[!a]>
+    wg.specialize {
+      wg.role @load warpgroups(2) each {
+        %p = wg.cursor producer %ring : !wg.ring<[!a]>
+        %s = wg.acquire %ring[%p] : !wg.ring<[!a]>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @unequal() kernel {
+    // expected-error @below {{r has one reader for each slot, and role 'two' gives it back with 8 warps, role 'one' with 4; expected equal numbers}}
+    %ring = wg.ring {name = "r", stages = 2 : i32, one_reader} : !wg.ring<[!a]>
+    wg.specialize {
+      wg.role @load warps(1) {
+        %p = wg.cursor producer %ring : !wg.ring<[!a]>
+        %s = wg.acquire %ring[%p] : !wg.ring<[!a]>
+      }
+      wg.role @one warpgroups(1) {
+        %q = wg.cursor consumer %ring : !wg.ring<[!a]>
+        wg.free %ring[%q] : !wg.ring<[!a]>
+      }
+      wg.role @two warpgroups(2) {
+        %q = wg.cursor consumer %ring : !wg.ring<[!a]>
+        wg.free %ring[%q] : !wg.ring<[!a]>
+      }
+    }
+    gpu.return
+  }
+}

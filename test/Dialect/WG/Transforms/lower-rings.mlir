@@ -178,3 +178,49 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// One reader for each slot: a warpgroup's four warps give it back, whichever it is. Advancing by a number may pass the
+// ring's end several times.
+// CHECK-LABEL: gpu.func @alternate
+// CHECK: %[[EMPTY:.*]] = wg.alloc_barrier {name = "r empty barriers"}
+// CHECK: wg.barrier_init %[[EMPTY]] count(4)
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @alternate(%n: i32) kernel {
+    %ring = wg.ring {name = "r", stages = 3 : i32, one_reader} : !wg.ring<[!a]>
+    // Two slots for each of two warpgroups.
+    // CHECK: %[[OUT:.*]] = wg.alloc_buffer {count = 4 : i32, name = "o slots"}
+    %out = wg.store_ring {name = "o", stages = 2 : i32} : !wg.store_ring<!a>
+    wg.specialize {
+      wg.role @load warps(1) {
+        %p = wg.cursor producer %ring : !wg.ring<[!a]>
+        %s = wg.acquire %ring[%p] : !wg.ring<[!a]>
+        wg.publish %ring[%p] : !wg.ring<[!a]>
+      }
+      // CHECK: wg.role @read warpgroups(2) each
+      // CHECK: %[[W:.*]] = wg.warpgroup_index
+      wg.role @read warpgroups(2) each {
+        %q = wg.cursor consumer %ring : !wg.ring<[!a]>
+        %o = wg.cursor producer %out : !wg.store_ring<!a>
+        // CHECK: %[[SUM:.*]] = arith.addi %c0{{.*}}, %arg0
+        // CHECK: %[[ROUNDS:.*]] = arith.divui %[[SUM]], %[[C3:.*]] : i32
+        // CHECK: %[[INDEX:.*]] = arith.remui %[[SUM]], %[[C3]]
+        // CHECK: %[[ODD:.*]] = arith.andi %[[ROUNDS]], %c1
+        // CHECK: %[[PARITY:.*]] = arith.xori %c0{{.*}}, %[[ODD]]
+        %q1 = wg.advance %ring[%q] by(%n) : !wg.ring<[!a]>
+        // CHECK: wg.barrier_wait %{{.*}}[%[[INDEX]]] parity(%[[PARITY]])
+        %s = wg.get %ring[%q1] : !wg.ring<[!a]>
+        wg.free %ring[%q1] : !wg.ring<[!a]>
+        // CHECK: wg.bulk_wait read 1
+        // CHECK: %[[FIRST:.*]] = arith.muli %[[W]], %c2
+        // CHECK: %[[SLOT:.*]] = arith.addi %{{.*}}, %[[FIRST]]
+        // CHECK: wg.slot %[[OUT]][%[[SLOT]]]
+        %t = wg.store_acquire %out[%o] : !wg.store_ring<!a>
+        wg.store_commit %out[%o] : !wg.store_ring<!a>
+      }
+    }
+    gpu.return
+  }
+}

@@ -46,7 +46,8 @@ struct BarrierEffect {
 
   Kind kind;
   Side side;
-  mlir::Value object;      ///< the ring, the store ring, the barrier, or the named barrier's id
+  mlir::Value
+      object; ///< the ring, the store ring, the barrier, the turns, or the named barrier's id
   mlir::Value index = {};  ///< the cursor, or the index into an array of barriers
   mlir::Value parity = {}; ///< of a raw wait
   int64_t bytes = 0;       ///< of an Expect; 0: derived from the copies into the slot

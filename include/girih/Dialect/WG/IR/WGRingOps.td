@@ -12,8 +12,9 @@ def WG_RingOp : WG_Op<"ring", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["get
   let description = [{
     In the entry block of a kernel. Owns its slots, a full and an empty mbarrier for each, and what follows from its
     uses: the bytes that a full barrier waits for are those of the copies into a slot, the arrivals that an empty one
-    counts are those of the warps that read it. `stages` is the number of slots; absent, it is the most that fits in
-    shared memory, at most four. `name` is what messages call it.
+    counts are those of the warps that read it: of every draining role, or, with `one_reader`, of the one role or
+    warpgroup (of a role with `each`) that a slot is for, while the others advance past it. `stages` is the number of
+    slots; absent, it is the most that fits in shared memory, at most four. `name` is what messages call it.
 
     Lowers to: `wg.alloc_buffer` for each buffer of the slot, two `wg.alloc_barrier`, their initialisation by one thread,
     `fence.mbarrier_init.release.cluster` and a barrier of the CTA.
@@ -26,7 +27,8 @@ def WG_RingOp : WG_Op<"ring", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["get
     }
     ```
   }];
-  let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$stages, OptionalAttr<StrAttr>:$name);
+  let arguments = (ins OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$stages, UnitAttr:$one_reader,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs Res<WG_RingType, "", [MemAlloc<WG_Shared>]>:$ring);
   let assemblyFormat = "attr-dict `:` qualified(type($ring))";
 }
@@ -72,22 +74,29 @@ def WG_CursorOp : WG_Op<"cursor", [Pure]> {
 }
 
 def WG_AdvanceOp : WG_Op<"advance", [Pure]> {
-  let summary = "the next slot";
+  let summary = "the next slot, or a later one";
   let description = [{
-    After the last slot comes the first, in the other phase.
+    After the last slot comes the first, in the other phase. `by(%n)` goes on by that many slots, 0 or more: past those
+    that another reader of a ring with `one_reader` gets.
 
-    Lowers to: an addition, a comparison, a select and an exclusive or.
+    Lowers to: an addition, a comparison, a select and an exclusive or; with `by`, a division by the number of slots.
 
     ```mlir
-    func.func @next(%ring: !wg.ring<[!wg.buffer<128x64xbf16, swizzle = 128>]>, %c: !wg.cursor) -> !wg.cursor {
+    func.func @next(%ring: !wg.ring<[!wg.buffer<128x64xbf16, swizzle = 128>]>, %c: !wg.cursor, %steps: i32) -> !wg.cursor {
       %n = wg.advance %ring[%c] : !wg.ring<[!wg.buffer<128x64xbf16, swizzle = 128>]>
-      return %n : !wg.cursor
+      %m = wg.advance %ring[%n] by(%steps) : !wg.ring<[!wg.buffer<128x64xbf16, swizzle = 128>]>
+      return %m : !wg.cursor
     }
     ```
   }];
-  let arguments = (ins WG_AnyRing:$ring, WG_CursorType:$cursor);
+  let arguments = (ins WG_AnyRing:$ring, WG_CursorType:$cursor, Optional<I32>:$by);
   let results = (outs WG_CursorType:$next);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
+  let assemblyFormat = "$ring `[` $cursor `]` (`by` `(` $by^ `)`)? attr-dict `:` qualified(type($ring))";
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$cursor), [{
+      build($_builder, $_state, CursorType::get($_builder.getContext()), ring, cursor, ::mlir::Value());
+    }]>,
+  ];
   let hasVerifier = 1;
 }
 

@@ -55,6 +55,9 @@ def WG_RoleOp : WG_Op<"role", [NoTerminator, SingleBlock, RecursiveMemoryEffects
     warps, which execute the role's register change and skip its body. `registers(n)` is the budget of each thread
     (setmaxnreg: a multiple of 8 from 24 to 256). Values from outside may be used in the body.
 
+    With `each` every warpgroup executes the body for itself, on tiles, slots of store rings and elected threads of its
+    own, as if it were a role of one warpgroup; `wg.warpgroup_index` tells them apart.
+
     Lowers to: one arm of the branch of `wg.specialize`; `setmaxnreg.inc` or `.dec`, and for idle warps a branch over the
     body.
 
@@ -70,13 +73,18 @@ def WG_RoleOp : WG_Op<"role", [NoTerminator, SingleBlock, RecursiveMemoryEffects
     }
     ```
   }];
-  let arguments = (ins StrAttr:$role_name, ConfinedAttr<I32Attr, [IntPositive]>:$warps, OptionalAttr<I32Attr>:$registers);
+  let arguments = (ins StrAttr:$role_name, ConfinedAttr<I32Attr, [IntPositive]>:$warps, UnitAttr:$each,
+                       OptionalAttr<I32Attr>:$registers);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Warpgroups, idle warps included.
     int64_t getNumWarpgroups() { return (static_cast<int64_t>(getWarps()) + 3) / 4; }
+    /// Warpgroups over which the body's tiles are spread: all of the role's, or one with `each`.
+    int64_t getTileWarpgroups() { return getEach() ? 1 : getNumWarpgroups(); }
+    /// Warps that execute the body together: all of the role's, or a warpgroup's with `each`.
+    int64_t getWarpsTogether() { return getEach() ? 4 : static_cast<int64_t>(getWarps()); }
     /// Threads that execute the body.
     int64_t getNumThreads() { return static_cast<int64_t>(getWarps()) * 32; }
   }];
@@ -98,6 +106,63 @@ def WG_WarpgroupIndexOp : WG_Op<"warpgroup_index", [Pure]> {
   }];
   let results = (outs I32:$index);
   let assemblyFormat = "attr-dict `:` qualified(type($index))";
+}
+
+def WG_TurnsOp : WG_Op<"turns", [MemoryEffects<[MemAlloc<WG_Barrier>]>]> {
+  let summary = "lets the warpgroups of a role take turns";
+  let description = [{
+    In the entry block of a kernel. The role that uses it has as many warpgroups as the type says; warpgroup 0 has the
+    first turn, then 1 and so on, round and round. `name` is what messages call it.
+
+    Lowers to: a named barrier (PTX ISA 9.0, 9.7.13.1) for each warpgroup, counted down from the last that is the
+    user's.
+
+    ```mlir
+    gpu.module @device {
+      gpu.func @alternate() kernel {
+        %turn = wg.turns : !wg.turns<2>
+        wg.specialize {
+          wg.role @multiply warpgroups(2) each {
+            wg.take_turn %turn : !wg.turns<2>
+            wg.pass_turn %turn : !wg.turns<2>
+          }
+        }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$name);
+  let results = (outs WG_TurnsType:$turns);
+  let assemblyFormat = "attr-dict `:` qualified(type($turns))";
+}
+
+class WG_TurnOp<string mnemonic> : WG_Op<mnemonic, [MemoryEffects<[MemRead<WG_Barrier>, MemWrite<WG_Barrier>,
+                                                                   MemWrite<WG_AsyncProxy>, MemWrite<WG_Shared>]>]> {
+  let arguments = (ins WG_TurnsType:$turns);
+  let assemblyFormat = "$turns attr-dict `:` qualified(type($turns))";
+  let hasVerifier = 1;
+  let extraClassDeclaration = WG_Declare.barrierEffects;
+}
+
+def WG_TakeTurnOp : WG_TurnOp<"take_turn"> {
+  let summary = "waits for the executing warpgroup's turn";
+  let description = [{
+    The example of `wg.turns` has one. What the warpgroup issues between `wg.take_turn` and `wg.pass_turn` is issued
+    before what the next one issues in its turn; it need not be done by then.
+
+    Lowers to: `barrier.cta.sync.aligned` on the warpgroup's barrier, which the one before passes the turn to.
+  }];
+}
+
+def WG_PassTurnOp : WG_TurnOp<"pass_turn"> {
+  let summary = "passes the turn on to the next warpgroup";
+  let description = [{
+    Once for each `wg.take_turn`. The example of `wg.turns` has one.
+
+    Lowers to: `barrier.cta.arrive.aligned` on the next warpgroup's barrier. The last warpgroup does so at the start of
+    the role, too, which gives warpgroup 0 the first turn.
+  }];
 }
 
 def WG_ElectOp : WG_Op<"elect", [Pure]> {

@@ -109,6 +109,14 @@ def WG_CursorType : WG_Type<"Cursor", "cursor"> {
   }];
 }
 
+def WG_TurnsType : WG_Type<"Turns", "turns"> {
+  let summary = "whose turn it is among the warpgroups of a role";
+  let description = [{`!wg.turns<2>`: two warpgroups take turns, warpgroup 0 first.}];
+  let parameters = (ins "int64_t":$warpgroups);
+  let assemblyFormat = "`<` $warpgroups `>`";
+  let genVerifyDecl = 1;
+}
+
 def WG_BarrierType : WG_Type<"Barrier", "barrier"> {
   let summary = "an array of mbarriers in shared memory";
   let description = [{`!wg.barrier<4>`: four mbarrier objects of 64 bits each.}];

@@ -73,7 +73,9 @@ def ExpandRingLoops : Pass<"wg-expand-ring-loops", "::mlir::gpu::GPUModuleOp"> {
     scf.if %some { wg.free %ring[%l#1] } // the last `lag` slots
     ```
 
-    The wait covers every pending tile that the loop carries; a loop that carries none frees at once. The loops are
+    The wait covers every pending tile that the loop carries; a loop that carries none frees at once. An `scf.if` at the
+    end of a drain's body that holds in the last step only, and needs nothing of the loop, moves between the loop and
+    the last wait: what is to happen once every product has been issued (`wg.pass_turn`) costs the other steps nothing. The loops are
     marked as not to be unrolled or peeled: a peeled first k step doubles the code for nothing, since wgmma has a
     predicate for it.
 
@@ -81,6 +83,37 @@ def ExpandRingLoops : Pass<"wg-expand-ring-loops", "::mlir::gpu::GPUModuleOp"> {
   }];
   let dependentDialects = ["::girih::wg::WGDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerTurns : Pass<"wg-lower-turns", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn wg.turns into named barriers";
+  let description = [{
+    Turns among W warpgroups take W of the named barriers, counted down from 7, the last that is the user's. A
+    warpgroup's barrier completes when the one before has arrived there and the warpgroup itself waits.
+
+    ```mlir
+    %turn = wg.turns : !wg.turns<2>
+    ...
+    wg.take_turn %turn
+    wg.pass_turn %turn
+    // becomes, at the role's start
+    %w = wg.warpgroup_index
+    %last = arith.cmpi eq, %w, %c1
+    scf.if %last { wg.named_barrier_arrive %c6 threads(256) }   // warpgroup 0 has the first turn
+    %mine = arith.addi %w, %c6
+    %next = arith.select %last, %c6, %mine + 1
+    // and in their place
+    wg.named_barrier_sync %mine threads(256)
+    wg.named_barrier_arrive %next threads(256)
+    ```
+
+    When the role ends, the warpgroup whose turn would be next has been arrived for once more than it has waited; the
+    CTA's end takes that back.
+
+    Preconditions: each wg.turns is used in one role. More barriers than there are, or one that the kernel names itself,
+    is an error. Does not preserve wg.turns, wg.take_turn and wg.pass_turn: none is left.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
 def LowerRings : Pass<"wg-lower-rings", "::mlir::gpu::GPUModuleOp"> {

@@ -19,7 +19,7 @@ struct RingProtocol {
   /// with the bytes that the copies bring.
   int64_t fullArrivals = 0;
   /// Arrivals that complete a phase of an empty barrier: one lane of each warp of each role that
-  /// frees the ring's slots.
+  /// frees the ring's slots, or of the one that a slot is for.
   int64_t emptyArrivals = 0;
   /// The roles that fill and that drain, in program order.
   llvm::SmallVector<RoleOp> producers, consumers;
@@ -28,6 +28,9 @@ struct RingProtocol {
 /// Works out the protocol of a ring whose loops are structured or expanded. `stages` is 0 if the
 /// ring has none yet.
 RingProtocol ringProtocol(RingOp ring);
+
+/// Slots that a store ring takes: its stages, times the warpgroups that use it each for itself.
+int64_t storeSlots(StoreRingOp ring);
 
 /// Number of copies that a TMA load into (or a store from) all of `buffer` takes, panel by panel.
 int64_t tmaCopies(BufferType buffer, ViewType view);
@@ -60,6 +63,8 @@ int64_t firstWarpgroup(RoleOp role);
 /// Named barriers that the compiler uses: this one plus the warpgroup's index in the CTA (at most
 /// eight). Barrier 0 is the CTA's, the ones between are the user's.
 inline constexpr int64_t kFirstWarpgroupBarrier = 8;
+/// Turns take barriers from this one downwards.
+inline constexpr int64_t kLastTurnBarrier = 7;
 
 /// What messages call a ring or an allocation: its `name`, else "ring at gemm.py:20:8".
 std::string nameOf(mlir::Operation *allocation);

@@ -29,6 +29,10 @@ void expandFill(mlir::RewriterBase &rewriter, FillOp fill);
 /// has in flight.
 mlir::LogicalResult expandDrain(mlir::RewriterBase &rewriter, DrainOp drain);
 
+/// Replaces turns by named barriers; see `wg-lower-turns`. Fails, with an error, if there are not
+/// enough of them.
+mlir::LogicalResult lowerTurns(mlir::gpu::GPUFuncOp kernel);
+
 /// Replaces rings, store rings and cursors; see `wg-lower-rings`.
 mlir::LogicalResult lowerRings(mlir::gpu::GPUFuncOp kernel);
 
@@ -44,7 +48,8 @@ mlir::LogicalResult lowerRoles(mlir::gpu::GPUFuncOp kernel);
 /// on the llvm.func).
 inline constexpr llvm::StringLiteral kSharedBytesAttr = "wg.shared_bytes";
 /// On the scf.if that a role has become: a dictionary of its `name`, `first` warpgroup, and
-/// `warps`; and whether its body runs in one elected lane (`single`).
+/// `warps`; whether each of its warpgroups acts for itself (`each`); and whether its body runs in
+/// one elected lane (`single`).
 inline constexpr llvm::StringLiteral kRoleAttr = "wg.role";
 
 } // namespace girih::wg
