@@ -50,15 +50,15 @@ LogicalResult specializeWithoutProducts(gpu::GPUFuncOp kernel) {
   OpBuilder builder(end);
   auto specialize = SpecializeOp::create(builder, loc);
   builder.createBlock(&specialize.getBody());
-  auto role =
-      RoleOp::create(builder, loc, builder.getStringAttr("main"),
-                     builder.getI32IntegerAttr(static_cast<int32_t>(*warps)), IntegerAttr());
+  auto role = RoleOp::create(builder, loc, builder.getStringAttr("main"),
+                             builder.getI32IntegerAttr(static_cast<int32_t>(*warps)),
+                             /*each=*/UnitAttr(), /*registers=*/IntegerAttr());
   Block *inside = builder.createBlock(&role.getBody());
 
   // What is allocated in shared memory belongs to the kernel's entry; all else is the role's.
   for (Operation &op : llvm::make_early_inc_range(body))
     if (&op != specialize && &op != end &&
-        !isa<AllocBufferOp, AllocBarrierOp, RingOp, StoreRingOp>(op))
+        !isa<AllocBufferOp, AllocBarrierOp, RingOp, StoreRingOp, TurnsOp>(op))
       op.moveBefore(inside, inside->end());
   return success();
 }
