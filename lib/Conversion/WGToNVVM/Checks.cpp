@@ -58,6 +58,44 @@ LogicalResult checkTruncate(arith::TruncFOp op) {
   return op.emitOpError("of a tile rounds other than to nearest even; expected no rounding mode");
 }
 
+/// A tile has its elements in the threads of the role that holds it, neither fewer nor more.
+LogicalResult checkThreads(Operation *op, RankedTensorType tile, const RoleContext &role) {
+  const Layout &layout = getLayout(tile).getLayout();
+  int64_t warps = layout.inSize(Dim::Warp), groups = layout.inSize(Dim::Warpgroup);
+  bool whole = warps == std::min<int64_t>(role.warps, 4);
+  if (layout.inSize(Dim::Lane) == 32 && whole && warps * groups == role.warps)
+    return success();
+  return op->emitOpError("has a tile over ")
+         << layout.inSize(Dim::Lane) << " lanes of " << warps << " warps of " << groups
+         << " warpgroups, and stands where " << role.warps
+         << " warps execute it; expected a layout over all their threads (of warpgroups of 4 "
+            "warps)";
+}
+
+/// Works out where the elements of `tile` are.
+LogicalResult planTile(Operation *op, RankedTensorType tile, ConversionState &state) {
+  if (failed(checkThreads(op, tile, state.roles.of(op))))
+    return failure();
+  if (state.tileAccesses.contains(tile))
+    return success();
+  Result<TileAccess> plan = planTileAccess(tile);
+  if (!plan)
+    return op->emitOpError("cannot address its elements: ") << plan.error();
+  state.tileAccesses[tile] = std::make_unique<TileAccess>(std::move(*plan));
+  return success();
+}
+
+template <typename Op> LogicalResult planBlock(Op op, ConversionState &state) {
+  RankedTensorType tile = op.getTile().getType();
+  if (!isTile(tile))
+    return op.emitOpError("has a tile without a layout; run wg-assign-layouts first");
+  if (failed(planTile(op, tile, state)))
+    return failure();
+  state.vectors[op] =
+      vectorWidth(*state.tileAccesses[tile], op.getView().getType(), op.getIndices());
+  return success();
+}
+
 } // namespace
 
 LogicalResult checkConvertible(Operation *root, ConversionState &state) {
@@ -95,6 +133,10 @@ LogicalResult checkConvertible(Operation *root, ConversionState &state) {
       plan(op, store.getTile().getType(), store.getBuffer().getType());
     else if (auto load = dyn_cast<LocalLoadOp>(op))
       plan(op, load.getTile().getType(), load.getBuffer().getType());
+    else if (auto load = dyn_cast<tile::LoadOp>(op))
+      note(planBlock(load, state));
+    else if (auto store = dyn_cast<tile::StoreOp>(op))
+      note(planBlock(store, state));
     else if (auto constant = dyn_cast<arith::ConstantOp>(op))
       note(checkConstant(constant));
     else if (auto truncate = dyn_cast<arith::TruncFOp>(op))

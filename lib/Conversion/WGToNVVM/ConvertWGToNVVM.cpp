@@ -84,10 +84,12 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   populateMmaPatterns(converter, patterns, state);
   populateLocalPatterns(converter, patterns, state);
   populateTilePatterns(converter, patterns, state);
+  populateViewPatterns(converter, patterns);
+  populateGlobalPatterns(converter, patterns, state);
 
   ConversionTarget target(*context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
-  target.addIllegalDialect<WGDialect>();
+  target.addIllegalDialect<WGDialect, tile::TileDialect>();
   target.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp>();
   target.addLegalOp<UnrealizedConversionCastOp>();
   target.markUnknownOpDynamicallyLegal([&](Operation *op) { return converter.isLegal(op); });

@@ -7,6 +7,7 @@
 #include "RoleContext.h"
 
 #include "LocalAccess.h"
+#include "TileAccess.h"
 
 #include "girih/Target/TargetFeatures.h"
 
@@ -23,6 +24,10 @@ struct ConversionState {
   target::TargetFeatures features;
   /// How a tile of the first type moves to or from a buffer of the second.
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, LocalAccess> accesses;
+  /// By type of tile, for ops that ask where its elements are.
+  llvm::DenseMap<mlir::Type, std::unique_ptr<TileAccess>> tileAccesses;
+  /// By tile.load and tile.store: elements in one access.
+  llvm::DenseMap<mlir::Operation *, int64_t> vectors;
 };
 
 /// Reports everything under `root` that has no way to the nvvm phase on this target, and fails if
@@ -58,6 +63,11 @@ void populateMmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatt
 /// local_store and local_load.
 void populateLocalPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                            const ConversionState &state);
+/// Views of global memory.
+void populateViewPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// tile.load, store, read, write.
+void populateGlobalPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            const ConversionState &state);
 /// Marks waits that have nothing left to wait for, while the IR is still whole.
 void markFinishedWaits(mlir::Operation *root);
 /// slice, constants, arith and math on tiles.

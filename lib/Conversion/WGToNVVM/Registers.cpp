@@ -14,6 +14,12 @@ int64_t elementsPerRegister(Type elementType) {
   return bits == 16 ? 2 : bits == 8 ? 4 : 1;
 }
 
+Type llvmElementType(Type elementType) {
+  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() == 8)
+    return IntegerType::get(elementType.getContext(), 8);
+  return elementType;
+}
+
 Type registerType(Type elementType) {
   return elementsPerRegister(elementType) == 1 ? elementType
                                                : IntegerType::get(elementType.getContext(), 32);
@@ -21,8 +27,8 @@ Type registerType(Type elementType) {
 
 LLVM::LLVMStructType registersOf(RankedTensorType tile) {
   Type element = tile.getElementType();
-  int64_t count =
-      cast<LayoutAttr>(tile.getEncoding()).getElementsPerThread() / elementsPerRegister(element);
+  int64_t count = llvm::divideCeil(cast<LayoutAttr>(tile.getEncoding()).getElementsPerThread(),
+                                   elementsPerRegister(element));
   return LLVM::LLVMStructType::getLiteral(tile.getContext(),
                                           SmallVector<Type>(count, registerType(element)));
 }
@@ -55,39 +61,46 @@ Value pack(OpBuilder &builder, Location loc, ArrayRef<Value> fields) {
   return result;
 }
 
+static Value indexConstant(OpBuilder &builder, Location loc, int64_t index) {
+  return LLVM::ConstantOp::create(builder, loc,
+                                  builder.getI32IntegerAttr(static_cast<int32_t>(index)));
+}
+
 SmallVector<Value> unpackElements(OpBuilder &builder, Location loc, Value structValue,
-                                  Type elementType) {
+                                  RankedTensorType tile) {
   SmallVector<Value> registers = unpack(builder, loc, structValue);
-  int64_t count = elementsPerRegister(elementType);
-  if (count == 1)
+  int64_t packed = elementsPerRegister(tile.getElementType());
+  if (packed == 1)
     return registers;
-  auto vector = VectorType::get(count, elementType);
+  auto vector = VectorType::get(packed, llvmElementType(tile.getElementType()));
+  int64_t count = cast<LayoutAttr>(tile.getEncoding()).getElementsPerThread();
   SmallVector<Value> elements;
   for (Value value : registers) {
     Value parts = LLVM::BitcastOp::create(builder, loc, vector, value);
-    for (int64_t i = 0; i < count; ++i) {
-      Value index = LLVM::ConstantOp::create(builder, loc,
-                                             builder.getI32IntegerAttr(static_cast<int32_t>(i)));
-      elements.push_back(LLVM::ExtractElementOp::create(builder, loc, parts, index));
-    }
+    for (int64_t i = 0; i < packed && count > 0; ++i, --count)
+      elements.push_back(
+          LLVM::ExtractElementOp::create(builder, loc, parts, indexConstant(builder, loc, i)));
   }
   return elements;
 }
 
 Value packElements(OpBuilder &builder, Location loc, ArrayRef<Value> elements, Type elementType) {
-  int64_t count = elementsPerRegister(elementType);
-  if (count == 1)
+  int64_t packed = elementsPerRegister(elementType);
+  if (packed == 1)
     return pack(builder, loc, elements);
-  auto vector = VectorType::get(count, elementType);
+  auto vector = VectorType::get(packed, llvmElementType(elementType));
   SmallVector<Value> registers;
-  for (; !elements.empty(); elements = elements.drop_front(count)) {
-    Value parts = LLVM::PoisonOp::create(builder, loc, vector);
-    for (int64_t i = 0; i < count; ++i) {
-      Value index = LLVM::ConstantOp::create(builder, loc,
-                                             builder.getI32IntegerAttr(static_cast<int32_t>(i)));
-      parts = LLVM::InsertElementOp::create(builder, loc, parts, elements[i], index);
-    }
+  while (!elements.empty()) {
+    size_t here = std::min<size_t>(packed, elements.size());
+    // A register with an undefined part would be undefined as a whole.
+    Value parts = here == static_cast<size_t>(packed)
+                      ? Value(LLVM::PoisonOp::create(builder, loc, vector))
+                      : Value(LLVM::ZeroOp::create(builder, loc, vector));
+    for (size_t i = 0; i < here; ++i)
+      parts = LLVM::InsertElementOp::create(builder, loc, parts, elements[i],
+                                            indexConstant(builder, loc, static_cast<int64_t>(i)));
     registers.push_back(LLVM::BitcastOp::create(builder, loc, registerType(elementType), parts));
+    elements = elements.drop_front(here);
   }
   return pack(builder, loc, registers);
 }

@@ -3,6 +3,8 @@
 
 #include "Patterns.h"
 
+#include "GlobalView.h"
+
 #include "girih/Conversion/WGToNVVM/Registers.h"
 #include "girih/Layout/Algebra.h"
 
@@ -133,8 +135,8 @@ struct ElementwisePattern : ConversionPattern {
     SmallVector<SmallVector<Value>> columns;
     for (auto [original, converted] : llvm::zip_equal(op->getOperands(), operands)) {
       if (isTile(original.getType()))
-        columns.push_back(unpackElements(
-            rewriter, loc, converted, cast<RankedTensorType>(original.getType()).getElementType()));
+        columns.push_back(
+            unpackElements(rewriter, loc, converted, cast<RankedTensorType>(original.getType())));
       else
         columns.emplace_back(count, converted);
     }
@@ -162,6 +164,8 @@ void populateTypeConversions(TypeConverter &converter) {
       [](BarrierType type) -> Type { return IntegerType::get(type.getContext(), 32); });
   converter.addConversion(
       [](ViewType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  converter.addConversion([](tile::ViewType type) -> Type { return GlobalView::structOf(type); });
+  converter.addConversion([](FloatType type) -> Type { return llvmElementType(type); });
   converter.addConversion([](PendingType type) -> Type { return registersOf(type.getTile()); });
   converter.addConversion([](RankedTensorType type) -> Type {
     return isTile(type) ? Type(registersOf(type)) : Type(type);

@@ -16,9 +16,12 @@ namespace girih::wg {
 /// Elements of a type of `bits` bits that share a 32-bit register: 2 of 16 bits, 4 of 8; 1 of 32
 /// and of 1 (predicates).
 int64_t elementsPerRegister(mlir::Type elementType);
-/// The type of one register: the element's own for 32 and 1 bits, i32 for packed ones.
+/// The type that LLVM has for an element: i8 for 8-bit floats, which it does not know.
+mlir::Type llvmElementType(mlir::Type elementType);
+/// The type of one register: the element's own for 64, 32 and 1 bits, i32 for packed ones.
 mlir::Type registerType(mlir::Type elementType);
-/// The struct for `tile`, a ranked tensor with a #wg.layout encoding.
+/// The struct for `tile`, a ranked tensor with a #wg.layout encoding. Elements that do not fill a
+/// register have one of their own, whose other bits are zero.
 mlir::LLVM::LLVMStructType registersOf(mlir::RankedTensorType tile);
 
 /// The fields of `structValue`. Where it was put together by pack() just before, these are the
@@ -28,10 +31,10 @@ llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &builder, mlir::Location l
 /// A struct of `fields`.
 mlir::Value pack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<mlir::Value> fields);
 
-/// The elements of a struct of registers, in the order of the layout's register dimension: fields,
-/// or parts of packed ones.
+/// The elements of the struct of registers of `tile`, in the order of the layout's register
+/// dimension: fields, or parts of packed ones.
 llvm::SmallVector<mlir::Value> unpackElements(mlir::OpBuilder &builder, mlir::Location loc,
-                                              mlir::Value structValue, mlir::Type elementType);
+                                              mlir::Value structValue, mlir::RankedTensorType tile);
 /// The struct of registers that hold `elements`.
 mlir::Value packElements(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::Value> elements, mlir::Type elementType);
