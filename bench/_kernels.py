@@ -26,14 +26,18 @@ class Kernel:
     mlir: str
 
 
+def _matrix(dtype: gr.DType, contiguous: int) -> ArraySignature:
+    return ArraySignature(dtype, rank=2, contiguous=contiguous, aligned=True)
+
+
 def gemm(
     bm: int, bn: int, storage: str = "kn", out: str = "bf16", persistent: bool = True, bk: int = 64
 ) -> Kernel:
     """The example's GEMM with tiles of bm x bn x bk; B is stored K x N ("kn") or N x K ("nk")."""
     signature = {
-        "a": ArraySignature(gr.bf16, 1),
-        "b": ArraySignature(gr.bf16, 1 if storage == "kn" else 0),
-        "c": ArraySignature(gr.f32 if out == "f32" else gr.bf16, 1),
+        "a": _matrix(gr.bf16, 1),
+        "b": _matrix(gr.bf16, 1 if storage == "kn" else 0),
+        "c": _matrix(gr.f32 if out == "f32" else gr.bf16, 1),
         "BM": bm,
         "BN": bn,
         "BK": bk,

@@ -80,16 +80,15 @@ void checkArray(const Parameter &parameter, const Argument &argument) {
       throw LaunchError(parameter.name + ": expected dimension " + std::to_string(dim) +
                         " below 2147483648, found " + std::to_string(array->shape[dim]));
 
+  // Where there is no element, addresses and strides mean nothing.
+  if (std::count(array->shape.begin(), array->shape.end(), 0) > 0)
+    return;
   int dim = parameter.contiguous;
   // The stride of a dimension with one element says nothing about memory.
   if (dim >= 0 && array->strides[dim] != 1 && array->shape[dim] > 1)
     throw LaunchError(parameter.name + ": expected stride 1 in dimension " + std::to_string(dim) +
                       ", found strides " + printExtents(array->strides) +
                       " (in elements); pass a contiguous copy");
-
-  // Where there is no element, addresses and strides mean nothing.
-  if (std::count(array->shape.begin(), array->shape.end(), 0) > 0)
-    return;
   if (parameter.aligned)
     checkAlignment(parameter, *array);
   if (parameter.access != Access::In)

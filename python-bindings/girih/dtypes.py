@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from girih.lang.optional import MayBeAbsent
+
 
 @dataclass(frozen=True)
-class DType:
+class DType(MayBeAbsent):
     """An element type.
 
     ``name`` is the name in manifests (``bf16``), ``bits`` the storage width, ``mlir`` the type's
@@ -27,6 +29,16 @@ class DType:
     def is_float(self) -> bool:
         """Whether values are floating point."""
         return self.kind == "float"
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether a kernel can take a single number of this type."""
+        return not self.is_float or self.bits >= 16
+
+    @property
+    def plan(self) -> str:
+        """The type's spelling in a host plan, where integers have a sign."""
+        return f"u{self.mlir}" if self.kind == "uint" else self.mlir
 
     def __repr__(self) -> str:
         return f"girih.{self.name}"

@@ -157,7 +157,7 @@ def tma(cx: Context, source: TileRef, destination: Buffer) -> None:
     if (
         tiles.tile != spec.shape
         or tiles.array.dtype_ != spec.dtype
-        or tiles.array.order != spec.order
+        or tiles.array.tma_order(cx) != spec.order
     ):
         cx.fail(
             "the tile and the buffer disagree",
@@ -198,13 +198,14 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
         )
     if (
         array.dtype_ != spec.dtype
-        or array.order != spec.order
+        or array.tma_order(cx) != spec.order
         or (destination.tiles.tile[0], columns) != spec.shape
     ):
         cx.fail(
             "the slot and the tile disagree",
             expected=f"a tile of {spec.shape[0]}x{spec.shape[1]} {spec.dtype.name}, row-major",
-            found=destination.describe() + (", column-major" if array.order != spec.order else ""),
+            found=destination.describe()
+            + (", column-major" if array.tma_order(cx) != spec.order else ""),
         )
     part = Smem(
         (spec.shape[0] // role.warpgroups, spec.shape[1]), spec.dtype, spec.order, spec.swizzle
@@ -259,6 +260,7 @@ def acc(cx: Context, tiles: Tiles, dtype: DType = f32, split: str = "m") -> Tile
         "", (rows, columns), f32, cx.accumulator_layout(rows, columns), pending=True, written=False
     )
     tile.name = cx.builder.op(f"wg.acc : {tile.mlir_type}", "acc")
+    cx.needs_products = True
     return tile
 
 

@@ -8,6 +8,8 @@
 
 #include "DLPack.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -28,12 +30,21 @@ int64_t Array::elements() const {
   return count;
 }
 
+uint64_t Array::lowestAddress() const {
+  if (elements() == 0)
+    return view.address;
+  int64_t offset = 0;
+  for (size_t dim = 0; dim < view.shape.size(); ++dim)
+    offset += (view.shape[dim] - 1) * std::min<int64_t>(view.strides[dim], 0);
+  return view.address + offset * static_cast<int64_t>(rt::sizeInBytes(view.dtype));
+}
+
 size_t Array::spanBytes() const {
   if (elements() == 0)
     return 0;
   int64_t last = 0;
   for (size_t dim = 0; dim < view.shape.size(); ++dim)
-    last += (view.shape[dim] - 1) * view.strides[dim];
+    last += (view.shape[dim] - 1) * std::abs(view.strides[dim]);
   return (last + 1) * rt::sizeInBytes(view.dtype);
 }
 
@@ -139,6 +150,89 @@ Array transpose(const Array &array, const std::vector<int64_t> &order) {
   return permuted(array, dims);
 }
 
+/// The view that indices and slices choose, as NumPy's basic indexing does: an integer drops its
+/// dimension, None adds one, an ellipsis stands for all dimensions that the others leave.
+Array item(const Array &array, nb::handle key) {
+  nb::tuple parts =
+      nb::isinstance<nb::tuple>(key) ? nb::borrow<nb::tuple>(key) : nb::make_tuple(nb::borrow(key));
+  size_t rank = array.view.shape.size(), named = 0, ellipses = 0;
+  for (nb::handle part : parts) {
+    ellipses += part.is(Py_Ellipsis);
+    named += !part.is_none() && !part.is(Py_Ellipsis);
+  }
+  if (named > rank || ellipses > 1)
+    throw nb::index_error(("expected at most one index for each of " + std::to_string(rank) +
+                           " dimensions and one ellipsis, found " +
+                           std::string(nb::repr(key).c_str()))
+                              .c_str());
+  Array result = array;
+  result.view.shape.clear();
+  result.view.strides.clear();
+  auto keep = [&](int64_t extent, int64_t stride) {
+    result.view.shape.push_back(extent);
+    result.view.strides.push_back(stride);
+  };
+  int64_t size = rt::sizeInBytes(array.view.dtype);
+  size_t dim = 0;
+  auto take = [&](nb::handle part) {
+    int64_t extent = array.view.shape[dim], stride = array.view.strides[dim];
+    Py_ssize_t start = 0;
+    if (PySlice_Check(part.ptr())) {
+      Py_ssize_t stop = 0, step = 0;
+      if (PySlice_Unpack(part.ptr(), &start, &stop, &step) != 0)
+        nb::raise_python_error();
+      keep(PySlice_AdjustIndices(extent, &start, &stop, step), stride * step);
+    } else {
+      start = PyNumber_AsSsize_t(part.ptr(), PyExc_IndexError);
+      if (start == -1 && PyErr_Occurred())
+        nb::raise_python_error();
+      if (start < -extent || start >= extent)
+        throw nb::index_error(("index " + std::to_string(start) + " is outside dimension " +
+                               std::to_string(dim) + " of extent " + std::to_string(extent))
+                                  .c_str());
+      start += start < 0 ? extent : 0;
+    }
+    result.view.address += start * stride * size;
+    ++dim;
+  };
+  nb::object all = nb::steal(PySlice_New(nullptr, nullptr, nullptr));
+  auto takeAll = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      take(all);
+  };
+  for (nb::handle part : parts) {
+    if (part.is_none())
+      keep(1, 0);
+    else if (part.is(Py_Ellipsis))
+      takeAll(rank - named);
+    else
+      take(part);
+  }
+  takeAll(rank - dim);
+  return result;
+}
+
+/// The array seen in a larger shape: what has one element, or is not there, is repeated.
+Array broadcastTo(const Array &array, const std::vector<int64_t> &shape) {
+  size_t rank = array.view.shape.size();
+  bool valid = shape.size() >= rank;
+  Array result = array;
+  result.view.shape = shape;
+  result.view.strides.assign(shape.size(), 0);
+  for (size_t dim = 0; valid && dim < rank; ++dim) {
+    size_t there = shape.size() - rank + dim;
+    int64_t extent = array.view.shape[dim];
+    valid = extent == shape[there] || extent == 1;
+    if (extent == shape[there])
+      result.view.strides[there] = array.view.strides[dim];
+  }
+  if (!valid || std::any_of(shape.begin(), shape.end(), [](int64_t e) { return e < 0; }))
+    throw nb::value_error(("an array of shape " + rt::printExtents(array.view.shape) +
+                           " cannot be broadcast to " + rt::printExtents(shape))
+                              .c_str());
+  return result;
+}
+
 /// A host buffer of exactly the array's bytes, held while it is copied.
 class HostBuffer {
 public:
@@ -165,14 +259,14 @@ void write(const Array &array, nb::handle source) {
   HostBuffer buffer(source, PyBUF_SIMPLE, array.spanBytes());
   synchronize(); // a launch may still read what is overwritten
   nb::gil_scoped_release released;
-  rt::Device::get().copyToDevice(array.view.address, buffer.data(), array.spanBytes());
+  rt::Device::get().copyToDevice(array.lowestAddress(), buffer.data(), array.spanBytes());
 }
 
 void read(const Array &array, nb::handle destination) {
   HostBuffer buffer(destination, PyBUF_WRITABLE, array.spanBytes());
   synchronize();
   nb::gil_scoped_release released;
-  rt::Device::get().copyToHost(buffer.data(), array.view.address, array.spanBytes());
+  rt::Device::get().copyToHost(buffer.data(), array.lowestAddress(), array.spanBytes());
 }
 
 std::string repr(const Array &array) {
@@ -192,7 +286,8 @@ nb::object helper(const char *name) {
 void bindArray(nb::module_ &module) {
   module.def(
       "_describe_dlpack", &describeDlpack, nb::arg("capsule"),
-      "(dtype name, shape, strides in elements) that the array in a capsule has on the device.");
+      "(dtype name, shape, strides in elements, address) that the array in a capsule has on the "
+      "device; address 0 stands for memory yet to be allocated.");
   nb::class_<Array>(
       module, "Array",
       "An array in device memory. Make one with girih.asarray, girih.empty, girih.zeros "
@@ -203,20 +298,21 @@ void bindArray(nb::module_ &module) {
       .def_static("_from_dlpack", &fromDlpack, nb::arg("capsule"),
                   "Takes over a DLPack capsule: GPU memory is shared, host memory copied.")
       .def("_write", &write, nb::arg("source"),
-           "Copies a host buffer over the bytes of the array, gaps of strides included.")
+           "Copies a host buffer over the bytes of the array, from the lowest address, gaps of "
+           "strides included.")
       .def("_read", &read, nb::arg("destination"),
-           "Copies the bytes of the array to a host buffer.")
+           "Copies the bytes of the array, from the lowest address, to a host buffer.")
       .def("_write_back", &writeBack, nb::arg("capsule"),
            "Copies the array over the host array in a DLPack capsule.")
       .def(
           "_zero",
           [](const Array &array) {
             nb::gil_scoped_release released;
-            rt::Device::get().fillWithZeros(array.view.address, array.spanBytes());
+            rt::Device::get().fillWithZeros(array.lowestAddress(), array.spanBytes());
           },
           "Fills the bytes of the array with zeros.")
       .def_prop_ro("_span", &Array::spanBytes,
-                   "Bytes from the first element to the end of the last one.")
+                   "Bytes from the lowest element to the end of the highest one.")
       .def_prop_ro(
           "shape", [](const Array &array) { return toTuple(array.view.shape); },
           "Extents, one per dimension.")
@@ -259,6 +355,10 @@ void bindArray(nb::module_ &module) {
            nb::arg("copy") = nb::none(),
            "Exports the array. On a GPU the memory is shared. Memory of the emulated device is not "
            "the host's: the consumer gets a copy, marked as such and read-only.")
+      .def("__getitem__", &item, nb::arg("key").none(),
+           "The view that integers, slices, None and ... choose; the memory is shared.")
+      .def("broadcast_to", &broadcastTo, nb::arg("shape"),
+           "The array repeated to a larger shape with strides of 0; the memory is shared.")
       .def("__len__",
            [](const Array &array) {
              if (array.view.shape.empty())

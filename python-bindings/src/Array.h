@@ -44,13 +44,15 @@ private:
   std::function<void()> release;
 };
 
-/// Shape and strides (in elements, none negative) over a piece of device memory.
+/// Shape and strides (in elements) over a piece of device memory.
 struct Array {
   std::shared_ptr<Memory> memory;
   rt::ArrayArgument view;
 
   int64_t elements() const;
-  /// Bytes from the first element to the end of the last one; 0 for an empty array.
+  /// Where the element with the lowest address is: not the first one if strides are negative.
+  uint64_t lowestAddress() const;
+  /// Bytes from the lowest element to the end of the highest one; 0 for an empty array.
   size_t spanBytes() const;
 };
 

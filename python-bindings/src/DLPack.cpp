@@ -176,14 +176,10 @@ Array import(const Tensor &tensor, const std::shared_ptr<Memory> &keeper) {
   if (tensor.deviceId != driver.device())
     bufferError("the array lives on GPU " + std::to_string(tensor.deviceId) +
                 ", but girih runs on GPU " + std::to_string(driver.device()));
-  if (std::any_of(view.strides.begin(), view.strides.end(), [](int64_t s) { return s < 0; }))
-    bufferError("the array has negative strides " + rt::printExtents(view.strides) +
-                "; pass a contiguous copy");
   Array array;
   view.address = reinterpret_cast<uint64_t>(dataOf(tensor));
   array.view = std::move(view);
-  uint64_t address = array.view.address;
-  array.memory = std::make_shared<Memory>(address, array.spanBytes(), [keeper] {});
+  array.memory = std::make_shared<Memory>(array.lowestAddress(), array.spanBytes(), [keeper] {});
   return array;
 }
 
@@ -269,9 +265,13 @@ Array fromDlpack(nb::handle capsule) {
 nb::tuple describeDlpack(nb::handle capsule) {
   auto [tensor, keeper] = take(capsule);
   rt::ArrayArgument view = viewOf(*tensor);
-  if (isHostMemory(*tensor))
+  // The device's memory for a copy is aligned.
+  uint64_t address = reinterpret_cast<uint64_t>(dataOf(*tensor));
+  if (isHostMemory(*tensor)) {
     view.strides = stridesOnDevice(view);
-  return nb::make_tuple(rt::name(view.dtype), toTuple(view.shape), toTuple(view.strides));
+    address = 0;
+  }
+  return nb::make_tuple(rt::name(view.dtype), toTuple(view.shape), toTuple(view.strides), address);
 }
 
 void writeBack(const Array &array, nb::handle capsule) {
@@ -349,12 +349,12 @@ nb::object toDlpack(const Array &array, nb::object stream, nb::object maxVersion
     bufferError(std::string("DLPack has no type for ") + rt::name(array.view.dtype));
 
   uint64_t flags = 0;
-  size_t bytes = array.spanBytes();
+  size_t bytes = array.spanBytes(), first = array.view.address - array.lowestAddress();
   if (toHost) {
     content->host.resize(std::max<size_t>(bytes, 1));
     nb::gil_scoped_release released;
-    runtime.copyToHost(content->host.data(), array.view.address, bytes);
-    tensor.data = content->host.data();
+    runtime.copyToHost(content->host.data(), array.lowestAddress(), bytes);
+    tensor.data = content->host.data() + first;
     flags = IsCopied;
     // Writing to a copy that the consumer did not ask for would be lost without a word.
     if (!mustCopy && own.first == HostMemory)
@@ -362,8 +362,8 @@ nb::object toDlpack(const Array &array, nb::object stream, nb::object maxVersion
   } else if (mustCopy) {
     content->memory = Memory::allocate(bytes);
     nb::gil_scoped_release released;
-    runtime.copyOnDevice(content->memory->address(), array.view.address, bytes);
-    tensor.data = reinterpret_cast<void *>(content->memory->address());
+    runtime.copyOnDevice(content->memory->address(), array.lowestAddress(), bytes);
+    tensor.data = reinterpret_cast<void *>(content->memory->address() + first);
     flags = IsCopied;
   } else {
     content->memory = array.memory;

@@ -20,7 +20,8 @@ namespace girih::python {
 /// Raises BufferError or TypeError with one sentence for what cannot be taken.
 Array fromDlpack(nb::handle capsule);
 
-/// (dtype name, shape, strides in elements) of the array that fromDlpack would make of a capsule.
+/// (dtype name, shape, strides in elements, address) of the array that fromDlpack would make of a
+/// capsule; address 0 stands for memory that it would allocate.
 nb::tuple describeDlpack(nb::handle capsule);
 
 /// Copies a device array over the host tensor in a capsule, which has the same dtype and shape.

@@ -200,7 +200,7 @@ def test_host_arrays_that_do_not_fit(copy):
         girih.LaunchError, match="^k: a: expected an array, found an object of type l"
     ):
         describe_argument("k", "a", [1, 2])
-    assert describe_argument("k", "a", x.T) == (girih.f32, (32, 16), (1, 32))
+    assert describe_argument("k", "a", x.T) == (girih.f32, (32, 16), (1, 32), 0)
 
 
 def test_damaged_packages():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from girih.dtypes import DType, i32
-from girih.lang.builder import quoted, symbol
+from girih.lang.builder import symbol
 from girih.lang.scalars import i32_name
 from girih.lang.values import Chunk, Scalar, Value, attribute, method
 
@@ -31,35 +31,49 @@ def swizzle_span(extent: int, dtype: DType) -> int:
 
 
 class ArrayParameter(Value):
-    """A parameter of the kernel: rank 2, one dimension with stride 1."""
+    """A parameter of the kernel.
+
+    ``dims`` are the dimensions' names; those without one are called after the array, as in ``a.0``, which
+    is no identifier. ``contiguous`` is the dimension with stride 1, or -1; ``aligned`` says that the first
+    element's address and all other strides are multiples of 16 bytes.
+    """
 
     def __init__(
         self,
         name: str,
-        index: int,
         dtype: DType,
         dims: tuple[str, ...],
-        contiguous: int,
         access: str,
+        *,
+        contiguous: int,
+        aligned: bool,
     ) -> None:
         self.name = name
-        self.index = index
         self.dtype_ = dtype
         self.dims = dims
-        self.contiguous = contiguous
         self.access = access
+        self.contiguous = contiguous
+        self.aligned = aligned
 
     def describe(self) -> str:
-        return f"array {self.name} of {self.dtype_.name} [{', '.join(self.dims)}]"
+        names = ("_" if "." in name else name for name in self.dims)
+        return f"array {self.name} of {self.dtype_.name} [{', '.join(names)}]"
 
     @property
     def plan_type(self) -> str:
         """Its type in the host plan."""
-        return f"!plan.array<{self.dtype_.mlir}, rank = {len(self.dims)}, contiguous = {self.contiguous}, {self.access}>"
+        promises = f", contiguous = {self.contiguous}" if self.contiguous >= 0 else ""
+        promises += ", aligned" if self.aligned else ""
+        return f"!plan.array<{self.dtype_.plan}, rank = {len(self.dims)}{promises}, {self.access}>"
 
-    @property
-    def order(self) -> tuple[int, int]:
-        """Dimensions from the fastest to the slowest."""
+    def tma_order(self, cx: Context) -> tuple[int, int]:
+        """Dimensions from the fastest to the slowest, as TMA wants them."""
+        if self.contiguous < 0:
+            cx.fail(
+                f"TMA cannot copy {self.name}: no dimension has stride 1",
+                expected="one dimension whose elements are neighbours in memory",
+                help="pass a contiguous copy",
+            )
         return (0, 1) if self.contiguous == 0 else (1, 0)
 
     def host_extent(self, cx: Context, dim: int) -> str:
@@ -70,9 +84,23 @@ class ArrayParameter(Value):
         """The extent of a dimension on the device (i32); dimensions of one name share one parameter."""
         return cx.device_argument(f"dim.{self.dims[dim]}", "i32", self.host_extent(cx, dim), "i64")
 
+    def host_stride(self, cx: Context, dim: int) -> str:
+        """The stride of a dimension in elements, in the host plan (i64)."""
+        return cx.plan.step(f"plan.stride %{symbol(self.name)}[{dim}] : {self.plan_type}")
+
+    def stride(self, cx: Context, dim: int) -> str:
+        """The stride of a dimension in elements, on the device (i64)."""
+        name = f"{self.name}.stride.{dim}"
+        return cx.device_argument(name, "i64", self.host_stride(cx, dim), "i64")
+
+    def address(self, cx: Context) -> str:
+        """The address of the first element on the device (``!llvm.ptr<1>``)."""
+        host = f"%{symbol(self.name)}"
+        return cx.device_argument(f"{self.name}.address", "!llvm.ptr<1>", host, self.plan_type)
+
     def view(self, cx: Context, box: tuple[int, int], swizzle: int) -> tuple[str, str]:
         """A tensor map over the whole array with this box: (SSA name, type) on the device."""
-        type_ = f"!wg.view<{self.dtype_.mlir}, box = [{box[0]}, {box[1]}]{_order(self.order)}, swizzle = {swizzle}>"
+        type_ = f"!wg.view<{self.dtype_.mlir}, box = [{box[0]}, {box[1]}]{_order(self.tma_order(cx))}, swizzle = {swizzle}>"
         host = cx.plan.step(f"plan.tensor_map %{symbol(self.name)} : {self.plan_type} -> {type_}")
         # A dot keeps the name apart from every name of the user's.
         name = f"{self.name}.{box[0]}x{box[1]}.{swizzle}"
@@ -91,6 +119,10 @@ class ArrayParameter(Value):
     @method
     def tiles(self, cx: Context, *shape: int) -> Tiles:
         """The array cut into tiles of this shape; the last ones may reach over the edge."""
+        if len(self.dims) != 2:
+            cx.fail(
+                f"{self.name} has {len(self.dims)} dimensions", expected='2, as in gr.In["M,K"]'
+            )
         if len(shape) != len(self.dims):
             cx.fail(
                 f"{self.name}.tiles() takes one extent per dimension",
@@ -184,29 +216,3 @@ class TileRef(Value):
                 found=f"{rows}x{columns} at column {chunk.column}",
             )
         return TileRef(self.tiles, self.index, chunk.column, columns)
-
-
-def check_dimension_names(cx: Context, arrays: list[ArrayParameter]) -> None:
-    """Adds the launch's checks: extents are at least 1, dimensions of one name agree."""
-    first: dict[str, tuple[ArrayParameter, int]] = {}
-    one = cx.plan.constant(1)
-    for array in arrays:
-        for dim, name in enumerate(array.dims):
-            extent = array.host_extent(cx, dim)
-            cx.plan.require(
-                "sge",
-                extent,
-                one,
-                quoted(f"{array.name} has {name} = {{0}}: expected at least 1"),
-                (extent,),
-            )
-            if name not in first:
-                first[name] = (array, dim)
-                continue
-            other, other_dim = first[name]
-            expected = other.host_extent(cx, other_dim)
-            message = (
-                f"{other.name} has {name} = {{0}}, {array.name} has {name} = {{1}}: "
-                f"dimensions named {name} must agree"
-            )
-            cx.plan.require("eq", expected, extent, quoted(message), (expected, extent))

@@ -69,6 +69,8 @@ class Context:
         self.arrays: list[ArrayParameter] = []
         self.device_arguments: dict[str, DeviceArgument] = {}
         self.launch_grid: str | None = None
+        # Whether some accumulator holds nothing before its first product.
+        self.needs_products = False
         self.sources: dict[str, Source] = {}
         # Names from outside that were read as constants: how to look each up, and what it was.
         self.captured: dict[tuple[Callable[[str], Any], str], Any] = {}

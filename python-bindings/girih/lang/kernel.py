@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from girih._runtime import Entry
 from girih.dtypes import DType
 from girih.errors import CompileError, LaunchError
-from girih.lang.annotations import ArrayAnnotation, const
+from girih.lang.annotations import MAX_RANK, ArrayAnnotation, const
 from girih.lang.module import ArraySignature, Captured, Parameter, emit_module
+from girih.lang.optional import OptionalAnnotation
 from girih.lang.visitor import is_constant
 
 
@@ -38,26 +39,24 @@ class Kernel(Entry):
                     f"the annotations of kernel '{self.function.__name__}' cannot be evaluated: "
                     f"{type(error).__name__}: {error}"
                 ) from None
-            parameters = []
-            for name in self._signature.parameters:
-                annotation = annotations.get(name)
-                if not isinstance(annotation, (ArrayAnnotation, DType)) and annotation is not const:
-                    raise CompileError(
-                        f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
-                        f"parameter '{name}' of kernel '{self.function.__name__}' has no usable annotation",
-                        expected='gr.In["M,K"], gr.Out[…], gr.InOut[…], gr.const or a scalar type such as gr.f32',
-                        found=repr(annotation),
-                    )
-                if isinstance(annotation, DType) and annotation.kind == "uint":
-                    raise CompileError(
-                        f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
-                        f"parameter '{name}' of kernel '{self.function.__name__}' is unsigned",
-                        expected="a signed scalar type: arithmetic in kernels is signed",
-                        found=repr(annotation),
-                    )
-                parameters.append(Parameter(name, annotation))
-            self._parameters = parameters
+            self._parameters = [
+                self._parameter(name, annotations.get(name)) for name in self._signature.parameters
+            ]
         return self._parameters
+
+    def _parameter(self, name: str, annotation: object) -> Parameter:
+        optional = isinstance(annotation, OptionalAnnotation)
+        kind = annotation.present if isinstance(annotation, OptionalAnnotation) else annotation
+        if kind is const or isinstance(kind, ArrayAnnotation):
+            return Parameter(name, kind, optional)
+        if isinstance(kind, DType) and kind.is_scalar:
+            return Parameter(name, kind, optional)
+        raise CompileError(
+            f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
+            f"parameter '{name}' of kernel '{self.function.__name__}' has no usable annotation",
+            expected='gr.In["M,K"], gr.Out[…], gr.InOut[…], gr.const or a scalar type such as gr.f32',
+            found=repr(annotation),
+        )
 
     def _emit(self, *args: Any, **kwargs: Any) -> str:
         """The MLIR text that a call with these arguments compiles."""
@@ -102,8 +101,6 @@ class Kernel(Entry):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], list[Any]]:
         """Splits a call into what shapes the code and what is passed to it."""
-        from girih.runtime.launch import describe_argument
-
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -112,56 +109,56 @@ class Kernel(Entry):
         signature: dict[str, Any] = {}
         arguments: list[Any] = []
         for parameter in self.parameters:
-            value = bound.arguments[parameter.name]
-            if isinstance(parameter.annotation, ArrayAnnotation):
-                dtype, shape, strides = describe_argument(
-                    self.function.__name__, parameter.name, value
-                )
-                rank = len(parameter.annotation.dims)
-                if len(shape) != rank:
-                    raise LaunchError(
-                        f"{self.function.__name__}: {parameter.name} has {len(shape)} dimensions, "
-                        f"expected {rank}: [{', '.join(parameter.annotation.dims)}]"
-                    )
-                signature[parameter.name] = ArraySignature(
-                    dtype, self._contiguous(parameter, shape, strides)
-                )
+            name, value, kind = (
+                parameter.name,
+                bound.arguments[parameter.name],
+                parameter.annotation,
+            )
+            if value is None and parameter.optional:
+                signature[name] = None
+            elif isinstance(kind, ArrayAnnotation):
+                signature[name] = self._array_signature(name, kind, value)
                 arguments.append(value)
-            elif isinstance(parameter.annotation, DType):
-                if getattr(value, "ndim", 0):
-                    raise LaunchError(
-                        f"{self.function.__name__}: {parameter.name} is a scalar of "
-                        f"{parameter.annotation.name}, found an array of {value.ndim} dimensions"
-                    )
+            elif isinstance(kind, DType):
+                self._check_scalar(name, kind, value)
                 arguments.append(value)
             else:
-                if not is_constant(value):
-                    raise LaunchError(
-                        f"{self.function.__name__}: {parameter.name} is a constant of the kernel, "
-                        f"expected a number, string, dtype or a tuple of them, found {type(value).__name__}"
-                    )
-                signature[parameter.name] = value
+                self._check_constant(name, value)
+                signature[name] = value
         return signature, arguments
 
-    def _contiguous(
-        self, parameter: Parameter, shape: tuple[int, ...], strides: tuple[int, ...]
-    ) -> int:
-        """The dimension whose elements are neighbours in memory: the last one that qualifies."""
-        for dim in reversed(range(len(shape))):
-            if strides[dim] == 1:
-                return dim
-        for dim in reversed(range(len(shape))):
-            if shape[dim] == 1:
-                return dim
-        if 0 in shape:
-            raise LaunchError(
-                f"{self.function.__name__}: {parameter.name} has the shape {shape}: "
-                "every extent must be at least 1"
+    def _array_signature(
+        self, name: str, annotation: ArrayAnnotation, value: object
+    ) -> ArraySignature:
+        from girih.runtime.launch import describe_argument
+
+        array = describe_argument(self.function.__name__, name, value)
+        if annotation.dims is not None and array.rank != len(annotation.dims):
+            self._refuse(
+                f"{name} has {array.rank} dimensions, expected {len(annotation.dims)}: "
+                f"[{', '.join(map(str, annotation.dims))}]"
             )
-        raise LaunchError(
-            f"{self.function.__name__}: {parameter.name} has strides {strides} (in elements); "
-            "TMA needs one dimension with stride 1: make a contiguous copy"
-        )
+        if array.rank > MAX_RANK:
+            self._refuse(
+                f"{name} has {array.rank} dimensions, expected at most {MAX_RANK}: merge some"
+            )
+        return ArraySignature(array.dtype, array.rank, *array.promises())
+
+    def _check_scalar(self, name: str, dtype: DType, value: Any) -> None:
+        if getattr(value, "ndim", 0):
+            self._refuse(
+                f"{name} is a scalar of {dtype.name}, found an array of {value.ndim} dimensions"
+            )
+
+    def _check_constant(self, name: str, value: object) -> None:
+        if not is_constant(value):
+            self._refuse(
+                f"{name} is a constant of the kernel, expected a number, string, dtype or a tuple of "
+                f"them, found {type(value).__name__}"
+            )
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise LaunchError(f"{self.function.__name__}: {what}")
 
 
 def _unchanged(captured: Captured) -> bool:
@@ -177,8 +174,9 @@ def _unchanged(captured: Captured) -> bool:
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
-    """Declares a kernel. Its source is read and compiled at the first call with each signature:
-    dtypes, the dimension with stride 1, and the values of ``gr.const`` parameters."""
+    """Declares a kernel. It is compiled at the first call with each signature: of arrays dtype, rank, the
+    dimension with stride 1 and alignment, which arguments are absent, and the values of ``gr.const``
+    parameters."""
     if not inspect.isfunction(function):
         raise CompileError(f"@girih.kernel takes a function, found {type(function).__name__}")
     return Kernel(function)

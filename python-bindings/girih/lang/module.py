@@ -8,8 +8,9 @@ from typing import Any
 
 from girih.dtypes import DType
 from girih.lang.annotations import ArrayAnnotation
-from girih.lang.arrays import ArrayParameter, check_dimension_names
+from girih.lang.arrays import ArrayParameter
 from girih.lang.builder import quoted, symbol
+from girih.lang.conditions import Arrays, require_dimensions, require_products
 from girih.lang.context import Context
 from girih.lang.function import outer_names
 from girih.lang.source import Source
@@ -21,18 +22,26 @@ TARGET = '#nvvm.target<chip = "sm_90a", features = "+ptx80", O = 3>'
 
 @dataclass(frozen=True)
 class ArraySignature:
-    """What of an array argument shapes the code: never its extents."""
+    """What of an array argument shapes the code: never its extents.
+
+    ``contiguous`` is the dimension with stride 1, or -1; ``aligned`` says that the first element's address
+    and all other strides are multiples of 16 bytes.
+    """
 
     dtype: DType
+    rank: int
     contiguous: int
+    aligned: bool
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kernel parameter: its annotation is an ArrayAnnotation, a DType (scalar) or ``const``."""
+    """A kernel parameter: its annotation is an ArrayAnnotation, a DType (scalar) or ``const``. For an
+    optional one None may be passed."""
 
     name: str
     annotation: Any
+    optional: bool = False
 
 
 # The outer names that a kernel reads: how to look each up, the name, and what it stood for.
@@ -42,37 +51,31 @@ Captured = dict[tuple[Callable[[str], Any], str], Any]
 def emit_module(
     function: Any, parameters: list[Parameter], signature: dict[str, Any]
 ) -> tuple[str, dict[str, Source], Captured]:
-    """The MLIR text of ``function`` for a signature (array signatures and constants by parameter name),
-    the sources that its locations refer to, and the outer names that it took for constants. Raises
+    """The MLIR text of ``function`` for a signature (array signatures and constants by parameter name, None
+    for an absent argument), the sources that its locations refer to, and the outer names that it took for constants. Raises
     CompileError."""
     source = Source(function)
     cx = Context(source)
     visitor = Visitor(cx, outer_names(function))
-    plan_parameters = []
+    passed: dict[str, str] = {}  # the plan's parameters: name to type
+    arrays: Arrays = []
     with cx.at(source.definition):
-        for index, parameter in enumerate(parameters):
+        for parameter in parameters:
             name, annotation = parameter.name, parameter.annotation
-            if isinstance(annotation, ArrayAnnotation):
-                known = signature[name]
-                if len(annotation.dims) != 2:
-                    cx.fail(
-                        f"{name} has {len(annotation.dims)} dimensions",
-                        expected='2, as in gr.In["M,K"]',
-                    )
-                array = ArrayParameter(
-                    name, index, known.dtype, annotation.dims, known.contiguous, annotation.access
-                )
-                cx.arrays.append(array)
-                visitor.names[name] = array
-                plan_parameters.append(f"%{symbol(name)}: {array.plan_type}")
-            elif isinstance(annotation, DType):
-                host = f"%{symbol(name)}"
-                ssa = cx.device_argument(name, annotation.mlir, host, annotation.mlir)
-                visitor.names[name] = Scalar(ssa, annotation)
-                plan_parameters.append(f"{host}: {annotation.mlir}")
-            else:
+            if name in signature and not isinstance(signature[name], ArraySignature):
                 visitor.names[name] = signature[name]
-        check_dimension_names(cx, cx.arrays)
+            elif isinstance(annotation, ArrayAnnotation):
+                array = _array(name, annotation, signature[name])
+                cx.arrays.append(array)
+                arrays.append((array, annotation))
+                visitor.names[name] = array
+                passed[name] = array.plan_type
+            else:
+                host = f"%{symbol(name)}"
+                ssa = cx.device_argument(name, annotation.mlir, host, annotation.plan)
+                visitor.names[name] = Scalar(ssa, annotation)
+                passed[name] = annotation.plan
+        require_dimensions(cx, arrays)
     visitor.body(source.definition.body)
     with cx.at(source.definition):
         if cx.launch_grid is None:
@@ -85,27 +88,41 @@ def emit_module(
                 "the kernel has no role: nobody executes it",
                 expected="a function under @wg.role(…)",
             )
-        arguments = [
-            p.name for p in parameters if isinstance(p.annotation, (ArrayAnnotation, DType))
-        ]
-        return _render(cx, source, plan_parameters, arguments), cx.sources, cx.captured
+        if cx.needs_products:
+            require_products(cx, cx.launch_grid, arrays)
+        return _render(cx, source, passed), cx.sources, cx.captured
 
 
-def _render(
-    cx: Context, source: Source, plan_parameters: list[str], argument_names: list[str]
-) -> str:
+def _array(name: str, annotation: ArrayAnnotation, known: ArraySignature) -> ArrayParameter:
+    if annotation.dims is None:
+        dims = tuple(f"{name}.{index}" for index in range(known.rank))
+    else:
+        dims = tuple(dim.name for dim in annotation.dims)
+    return ArrayParameter(
+        name,
+        known.dtype,
+        dims,
+        annotation.access,
+        contiguous=known.contiguous,
+        aligned=known.aligned,
+    )
+
+
+def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
     name = symbol(source.name)
     location = cx.builder.location()
     arguments = list(cx.device_arguments.values())
     one = cx.plan.constant(1)
     launch_values, launch_types = [], []
     for argument in arguments:
-        value = argument.host
-        if argument.host_type != argument.type:
-            value = cx.plan.step(f"arith.trunci {value} : {argument.host_type} to {argument.type}")
+        value, type_ = argument.host, argument.host_type
+        if type_ == "i64" != argument.type:
+            value, type_ = cx.plan.step(f"arith.trunci {value} : i64 to i32"), "i32"
         launch_values.append(value)
-        launch_types.append(argument.type)
-    passed = f" args({', '.join(launch_values)}) : {', '.join(launch_types)}" if arguments else ""
+        launch_types.append(type_)
+    args = f" args({', '.join(launch_values)}) : {', '.join(launch_types)}" if arguments else ""
+    host_parameters = ", ".join(f"%{symbol(n)}: {type_}" for n, type_ in passed.items())
+    names = ", ".join(map(quoted, passed))
     lines = [
         *(f"{alias} = {text}" for text, alias in cx.layouts.items()),
         f"module attributes {{girih.sources = [{', '.join(_source_entry(s) for s in cx.sources.values())}]}} {{",
@@ -118,9 +135,9 @@ def _render(
         f"      gpu.return {location}",
         f"    }} {location}",
         f"  }} {location}",
-        f"  plan.host @{name}({', '.join(plan_parameters)}) attributes {{arg_names = [{', '.join(map(quoted, argument_names))}]}} {{",
+        f"  plan.host @{name}({host_parameters}) attributes {{arg_names = [{names}]}} {{",
         *(f"    {line}" for line in cx.plan.lines),
-        f"    plan.launch @{name}_device::@{name} grid({cx.launch_grid}, {one}, {one}){passed} {location}",
+        f"    plan.launch @{name}_device::@{name} grid({cx.launch_grid}, {one}, {one}){args} {location}",
         f"  }} {location}",
         f"}} {location}",
         *cx.builder.location_aliases(),

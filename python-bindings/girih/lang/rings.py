@@ -50,7 +50,7 @@ class Smem:
     @staticmethod
     def of_tiles(cx: Context, tiles: Tiles) -> Smem:
         """Room for one tile, in the order in which the array is stored."""
-        fast = tiles.array.contiguous
+        fast = tiles.array.tma_order(cx)[0]
         swizzle = swizzle_span(tiles.tile[fast], tiles.array.dtype_)
         if not swizzle:
             cx.fail(
@@ -58,7 +58,7 @@ class Smem:
                 expected="a contiguous extent of a multiple of 32 bytes",
                 found=f"{tiles.tile[fast]} elements of {tiles.array.dtype_.name}",
             )
-        return Smem(tiles.tile, tiles.array.dtype_, tiles.array.order, swizzle)
+        return Smem(tiles.tile, tiles.array.dtype_, tiles.array.tma_order(cx), swizzle)
 
     @staticmethod
     def of_shape(cx: Context, shape: object, dtype: object) -> Smem:

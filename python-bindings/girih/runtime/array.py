@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from girih import dtypes
 from girih._runtime import Array, _describe_dlpack
@@ -23,6 +23,9 @@ __all__ = ["Array", "asarray", "empty", "from_dlpack", "zeros"]
 # DLPack's device types of memory that the host reads (dlpack.h, DLDeviceType).
 _HOST_DEVICES = (1, 3)
 _CUDA_DEVICES = (2, 13)
+
+# What TMA and the widest accesses of a thread need, in bytes; girih/Runtime/Manifest.h says the same.
+ALIGNMENT = 16
 
 _NUMPY_NAMES = {
     "f64": "float64",
@@ -97,18 +100,59 @@ def to_device(x: Any) -> Array:
     return asarray(x)
 
 
-def describe(x: Any) -> tuple[DType, tuple[int, ...], tuple[int, ...]]:
-    """Dtype, shape and strides (in elements) that ``asarray(x)`` would have, without a copy.
+class Description(NamedTuple):
+    """What an array is on the device; strides in elements."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    address: int
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def promises(self) -> tuple[int, bool]:
+        """The dimension whose elements are neighbours in memory, or -1; and whether the address and all
+        other strides are multiples of 16 bytes. Strides along a single element mean nothing."""
+        if 0 in self.shape:
+            return self.rank - 1, True
+        candidates = [dim for dim in range(self.rank) if self._steps(dim) in (0, 1)]
+        # The last one, as in NumPy; but a column of single elements is no row-major matrix with rows of
+        # two bytes.
+        candidates.sort(key=lambda dim: (self._is_aligned(dim), self._steps(dim), dim))
+        contiguous = candidates[-1] if candidates else -1
+        return contiguous, self._is_aligned(contiguous)
+
+    def _steps(self, dim: int) -> int:
+        """The stride along a dimension, 0 where there is no step to take; -1 for a broadcast."""
+        if self.shape[dim] == 1:
+            return 0
+        return self.strides[dim] or -1
+
+    def _is_aligned(self, contiguous: int) -> bool:
+        size = self.dtype.bytes
+        return self.address % ALIGNMENT == 0 and all(
+            self.shape[dim] == 1 or self.strides[dim] * size % ALIGNMENT == 0
+            for dim in range(self.rank)
+            if dim != contiguous
+        )
+
+
+def describe(x: Any) -> Description:
+    """What ``asarray(x)`` would be, without a copy.
 
     Raises TypeError if ``x`` is no array or has an element type that girih does not have.
     """
     if isinstance(x, Array):
-        return x.dtype, x.shape, x.strides
+        return Description(x.dtype, x.shape, x.strides, x.address)
+    # The device's memory for a copy is aligned.
     if is_numpy(x):
-        return _numpy_dtype(x.dtype), x.shape, _packed_strides(x)
+        return Description(_numpy_dtype(x.dtype), x.shape, _packed_strides(x), 0)
     if _speaks_dlpack(x):
-        name, shape, strides = _describe_dlpack(_capsule(x))
-        return dtype_named(name), shape, strides
+        name, shape, strides, address = _describe_dlpack(_capsule(x))
+        return Description(dtype_named(name), shape, strides, address)
     raise TypeError(f"expected an array, found an object of type {type(x).__name__}")
 
 
@@ -243,4 +287,10 @@ def _read(array: Array) -> np.ndarray:
     memory = np.empty(array._span, np.uint8)
     array._read(memory)
     strides = tuple(stride * target.itemsize for stride in array.strides)
-    return np.ndarray(array.shape, target, memory, strides=strides)
+    # With negative strides the first element is not the lowest one.
+    first = -sum(
+        (n - 1) * min(stride, 0)
+        for n, stride in zip(array.shape, strides, strict=True)
+        if array.size
+    )
+    return np.ndarray(array.shape, target, memory, first, strides)

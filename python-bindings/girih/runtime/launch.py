@@ -9,7 +9,6 @@ from girih.runtime import array as arrays
 
 if TYPE_CHECKING:
     from girih._runtime import Program
-    from girih.dtypes import DType
 
 
 def launch(program: Program, args: list[Any]) -> None:
@@ -45,10 +44,8 @@ def launch(program: Program, args: list[Any]) -> None:
         arrays.copy_back(array, value)
 
 
-def describe_argument(
-    kernel: str, parameter: str, value: Any
-) -> tuple[DType, tuple[int, ...], tuple[int, ...]]:
-    """Dtype, shape and strides (in elements) that an array argument has on the device.
+def describe_argument(kernel: str, parameter: str, value: Any) -> arrays.Description:
+    """What an array argument is on the device.
 
     Raises LaunchError with the parameter's name if it is no array that girih can take.
     """

@@ -60,6 +60,9 @@ TEST_F(CheckArguments, Stride) {
                        "pass a contiguous copy");
   array(1).shape = {64, 1}; // one column: its stride means nothing
   EXPECT_EQ(message(), "no error");
+  array(1).shape = {0, 256}; // NumPy's strides of an empty array are 0
+  array(1).strides = {0, 0};
+  EXPECT_EQ(message(), "no error");
 }
 
 TEST_F(CheckArguments, Extent) {
