@@ -14,8 +14,12 @@ namespace {
 
 struct AccPattern : StatePattern<AccOp> {
   using StatePattern::StatePattern;
-  LogicalResult matchAndRewrite(AccOp op, OpAdaptor,
+  LogicalResult matchAndRewrite(AccOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (adaptor.getFrom()) {
+      rewriter.replaceOp(op, adaptor.getFrom());
+      return success();
+    }
     rewriter.replaceOpWithNewOp<LLVM::UndefOp>(
         op, registersOf(op.getAccumulator().getType().getTile()));
     return success();

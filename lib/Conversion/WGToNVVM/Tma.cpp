@@ -23,9 +23,10 @@ std::string guard(InlineAsm &text, Value predicate) {
 SmallVector<std::array<int64_t, 2>> boxesOf(BufferType buffer, ViewType view, int64_t rows) {
   std::array<int64_t, 2> extent = {rows, buffer.getShape()[1]};
   int64_t fast = buffer.getFastestDim(), slow = 1 - fast;
+  int64_t lines = view.getSlowDim() < 0 ? 1 : view.getBox()[view.getSlowDim()];
   SmallVector<std::array<int64_t, 2>> starts;
-  for (int64_t i = 0; i < extent[fast]; i += view.getBox()[fast])
-    for (int64_t j = 0; j < extent[slow]; j += view.getBox()[slow]) {
+  for (int64_t i = 0; i < extent[fast]; i += view.getBox()[view.getFastestDim()])
+    for (int64_t j = 0; j < extent[slow]; j += lines) {
       std::array<int64_t, 2> start;
       start[fast] = i;
       start[slow] = j;
@@ -36,12 +37,21 @@ SmallVector<std::array<int64_t, 2>> boxesOf(BufferType buffer, ViewType view, in
 
 /// "{$1, $2}": the coordinates of a box, fastest dimension first as TMA counts them (PTX
 /// ISA 9.0, 5.5.3).
-std::string coordinates(OpBuilder &builder, Location loc, InlineAsm &text, ViewType view,
-                        ValueRange indices, std::array<int64_t, 2> start) {
+std::string coordinates(OpBuilder &builder, Location loc, InlineAsm &text, BufferType buffer,
+                        ViewType view, ValueRange indices, std::array<int64_t, 2> start) {
   SmallVector<std::string> names;
-  for (int64_t dim : view.getOrder())
-    names.push_back(text.input(plus(builder, loc, indices[dim], start[dim])));
+  for (int64_t dim : view.getOrder()) {
+    int64_t from = dim == view.getFastestDim() ? start[buffer.getFastestDim()]
+                   : dim == view.getSlowDim()  ? start[1 - buffer.getFastestDim()]
+                                               : 0;
+    names.push_back(text.input(plus(builder, loc, indices[dim], from)));
+  }
   return "{" + llvm::join(names, ", ") + "}";
+}
+
+/// "cp.async.bulk.tensor.2d" for a view of two dimensions.
+std::string instruction(ViewType view) {
+  return "cp.async.bulk.tensor." + llvm::itostr(view.getRank()) + "d";
 }
 
 struct LoadPattern : StatePattern<TmaLoadOp> {
@@ -64,11 +74,11 @@ struct LoadPattern : StatePattern<TmaLoadOp> {
       std::string address = text.input(
           plus(rewriter, loc, adaptor.getBuffer(), byteOffset(buffer, start[0], start[1])));
       std::string map = text.input(adaptor.getView());
-      std::string place = coordinates(rewriter, loc, text, view, adaptor.getIndices(), start);
-      text.line(
-          prefix +
-          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [" +
-          address + "], [" + map + ", " + place + "], [" + text.input(barrier) + "];");
+      std::string place =
+          coordinates(rewriter, loc, text, buffer, view, adaptor.getIndices(), start);
+      text.line(prefix + instruction(view) +
+                ".shared::cluster.global.tile.mbarrier::complete_tx::bytes [" + address + "], [" +
+                map + ", " + place + "], [" + text.input(barrier) + "];");
       text.emit(rewriter, loc);
     }
     rewriter.eraseOp(op);
@@ -94,18 +104,19 @@ struct StorePattern : StatePattern<TmaStoreOp> {
       Value group = role.place.warpgroup;
       base = LLVM::AddOp::create(rewriter, loc, base,
                                  times(rewriter, loc, group, byteOffset(buffer, rows, 0)));
-      indices[0] =
-          LLVM::AddOp::create(rewriter, loc, indices[0], times(rewriter, loc, group, rows));
+      int64_t dim = buffer.isRowMajor() ? view.getSlowDim() : view.getFastestDim();
+      indices[dim] =
+          LLVM::AddOp::create(rewriter, loc, indices[dim], times(rewriter, loc, group, rows));
     }
     for (std::array<int64_t, 2> start : boxesOf(buffer, view, rows)) {
       InlineAsm text;
       std::string prefix = guard(text, role.groupLeader);
       std::string map = text.input(adaptor.getView());
-      std::string place = coordinates(rewriter, loc, text, view, indices, start);
+      std::string place = coordinates(rewriter, loc, text, buffer, view, indices, start);
       std::string address =
           text.input(plus(rewriter, loc, base, byteOffset(buffer, start[0], start[1])));
-      text.line(prefix + "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [" + map +
-                ", " + place + "], [" + address + "];");
+      text.line(prefix + instruction(view) + ".global.shared::cta.tile.bulk_group [" + map + ", " +
+                place + "], [" + address + "];");
       text.emit(rewriter, loc);
     }
     rewriter.eraseOp(op);

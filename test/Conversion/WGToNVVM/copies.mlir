@@ -30,6 +30,19 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // One head of an array of three dimensions, 64x64 of it in a buffer that is read as columns; the index of the head is a
+  // coordinate.
+  // CHECK-LABEL: llvm.func @load_transposed
+  // CHECK-SAME: %[[VIEW:[^:]*]]: !llvm.ptr {{[^%]*}}%[[ROW:[^:]*]]: i32, %[[HEAD:[^:]*]]: i32, %[[COL:[^:]*]]: i32
+  // CHECK: "@$0 cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$1], [$2, {$3, $4, $5}], [$6];", {{.*}} %{{.*}}, %{{.*}}, %[[VIEW]], %[[COL]], %[[HEAD]], %[[ROW]], %
+  // CHECK-NOT: cp.async.bulk.tensor
+  gpu.func @load_transposed(%K: !wg.view<bf16, box = [64, 1, 64], swizzle = 128>, %row: i32, %head: i32, %col: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %bar = wg.alloc_barrier {offset = 32768 : i32} : !wg.barrier<2>
+    %buf = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x64xbf16, order = [0, 1], swizzle = 128>
+    wg.tma_load %K[%row, %head, %col] to %buf transposed barrier(%bar[%row] : !wg.barrier<2>) : !wg.view<bf16, box = [64, 1, 64], swizzle = 128>, !wg.buffer<64x64xbf16, order = [0, 1], swizzle = 128>
+    gpu.return
+  }
+
   // The narrow last chunk of two warpgroups: each stores its own 64 rows of 48 columns, lines stay 128 bytes apart.
   // CHECK-LABEL: llvm.func @store_narrow
   // CHECK: %[[W:.*]] = llvm.sub

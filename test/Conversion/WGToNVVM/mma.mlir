@@ -34,6 +34,20 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // An accumulator that starts as a tile is that tile's registers.
+  // CHECK-LABEL: llvm.func @from_tile
+  // CHECK-NOT: llvm.mlir.undef : !llvm.struct<(f32, f32, f32, f32)>{{$}}
+  // CHECK: llvm.inline_asm {{.*}} "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, a, b, always
+  gpu.func @from_tile() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x64xbf16, swizzle = 128>
+    %b = wg.alloc_buffer {offset = 8192 : i32} : !b
+    %t = arith.constant dense<2.0> : tensor<64x8xf32, #acc>
+    %acc = wg.acc from(%t) : !pending
+    %d = wg.mma %a, %b, %acc : !wg.buffer<64x64xbf16, swizzle = 128>, !b, !pending
+    %u = wg.wait %d in_flight(0) : !pending -> tensor<64x8xf32, #acc>
+    gpu.return
+  }
+
   // B stored K x N: transposed, 16 lines of 128 bytes a step (128 units), 64 lines from panel to panel (512 units).
   // CHECK-LABEL: llvm.func @n_major
   // CHECK: llvm.mlir.constant(33554432 : i32)

@@ -419,16 +419,32 @@ func.func @f(%r: !wg.store_ring<!wg.buffer<64x64xbf16, swizzle = 128>>, %c: !wg.
 
 // -----
 
-func.func @f(%v: !wg.view<bf16, box = [1, 64, 64], swizzle = 128>, %b: !wg.buffer<64x64xbf16, swizzle = 128>, %i: i32) {
-  // expected-error @+1 {{'wg.tma_load' op copies between a buffer and a view of rank 3: expected rank 2}}
-  wg.tma_load %v[%i, %i, %i] to %b : !wg.view<bf16, box = [1, 64, 64], swizzle = 128>, !wg.buffer<64x64xbf16, swizzle = 128>
+func.func @f(%v: !wg.view<bf16, box = [2, 64, 64], swizzle = 128>, %b: !wg.buffer<64x64xbf16, swizzle = 128>, %i: i32) {
+  // expected-error @+1 {{'wg.tma_load' op copies boxes of several elements along dimensions 2, 1 and 0: expected at most two such dimensions, as a buffer has}}
+  wg.tma_load %v[%i, %i, %i] to %b : !wg.view<bf16, box = [2, 64, 64], swizzle = 128>, !wg.buffer<64x64xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+func.func @f(%v: !wg.view<bf16, box = [64, 1, 64], swizzle = 128>, %b: !wg.buffer<64x64xbf16, order = [0, 1], swizzle = 128>, %i: i32) {
+  // expected-error @+1 {{'wg.tma_load' op copies between a view whose fastest dimension is 2 and a buffer whose fastest is 0: expected the same order, TMA does not transpose}}
+  wg.tma_load %v[%i, %i, %i] to %b : !wg.view<bf16, box = [64, 1, 64], swizzle = 128>, !wg.buffer<64x64xbf16, order = [0, 1], swizzle = 128>
   return
 }
 
 // -----
 
 func.func @f(%v: !wg.view<bf16, box = [64, 64], swizzle = 128>, %b: !wg.buffer<64x64xbf16, swizzle = 128>, %i: i32) {
-  // expected-error @+1 {{'wg.tma_load' op expects an index for each of the view's two dimensions, found 1}}
+  // expected-error @+1 {{'wg.tma_load' op copies between a view whose fastest dimension is 1 and a buffer whose fastest is 1, transposed: expected the same order, TMA does not transpose}}
+  wg.tma_load %v[%i, %i] to %b transposed : !wg.view<bf16, box = [64, 64], swizzle = 128>, !wg.buffer<64x64xbf16, swizzle = 128>
+  return
+}
+
+// -----
+
+func.func @f(%v: !wg.view<bf16, box = [64, 64], swizzle = 128>, %b: !wg.buffer<64x64xbf16, swizzle = 128>, %i: i32) {
+  // expected-error @+1 {{'wg.tma_load' op expects an index for each of the view's 2 dimensions, found 1}}
   wg.tma_load %v[%i] to %b : !wg.view<bf16, box = [64, 64], swizzle = 128>, !wg.buffer<64x64xbf16, swizzle = 128>
   return
 }

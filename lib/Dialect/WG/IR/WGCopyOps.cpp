@@ -15,20 +15,24 @@ using Async = AsyncEffect;
 /// What a copy in either direction asks of its view and its buffer; `rows` is what one issuer
 /// copies.
 static LogicalResult verifyCopy(Operation *op, ViewType view, BufferType buffer, size_t indices,
-                                int64_t rows) {
-  if (view.getRank() != 2)
-    return op->emitOpError("copies between a buffer and a view of rank ")
-           << view.getRank() << ": expected rank 2";
-  if (indices != 2)
-    return op->emitOpError("expects an index for each of the view's two dimensions, found ")
-           << indices;
+                                int64_t rows, bool transposed = false) {
+  int64_t fast = view.getFastestDim(), slow = view.getSlowDim();
+  for (int64_t dim = 0; dim < view.getRank(); ++dim)
+    if (dim != fast && dim != slow && view.getBox()[dim] != 1)
+      return op->emitOpError("copies boxes of several elements along dimensions ")
+             << fast << ", " << slow << " and " << dim
+             << ": expected at most two such dimensions, as a buffer has";
+  if (static_cast<int64_t>(indices) != view.getRank())
+    return op->emitOpError("expects an index for each of the view's ")
+           << view.getRank() << " dimensions, found " << indices;
   if (view.getElementType() != buffer.getElementType())
     return op->emitOpError("copies between elements of ")
            << view.getElementType() << " in the view and " << buffer.getElementType()
            << " in the buffer: expected one type, TMA does not convert";
-  if (view.getOrder() != buffer.getOrder())
+  if ((fast > slow) != (buffer.isRowMajor() != transposed))
     return op->emitOpError("copies between a view whose fastest dimension is ")
-           << view.getFastestDim() << " and a buffer whose fastest is " << buffer.getFastestDim()
+           << fast << " and a buffer whose fastest is " << buffer.getFastestDim()
+           << (transposed ? ", transposed" : "")
            << ": expected the same order, TMA does not transpose";
   if (view.getSwizzle() != buffer.getSwizzle())
     return op->emitOpError("copies between a view with a swizzle of ")
@@ -37,14 +41,15 @@ static LogicalResult verifyCopy(Operation *op, ViewType view, BufferType buffer,
   int64_t fastest = buffer.getFastestDim();
   int64_t extents[2] = {rows, buffer.getShape()[1]};
   int64_t inner = std::min(extents[fastest], buffer.getPanelExtent());
-  if (view.getBox()[fastest] != inner)
+  if (view.getBox()[fast] != inner)
     return op->emitOpError("has a box of ")
-           << view.getBox()[fastest] << " elements along dimension " << fastest << ": expected "
-           << inner << ", the width of the buffer's panels";
-  if (extents[1 - fastest] % view.getBox()[1 - fastest])
+           << view.getBox()[fast] << " elements along dimension " << fast << ": expected " << inner
+           << ", the width of the buffer's panels";
+  int64_t outer = slow < 0 ? 1 : view.getBox()[slow];
+  if (extents[1 - fastest] % outer)
     return op->emitOpError("has a box of ")
-           << view.getBox()[1 - fastest] << " elements along dimension " << 1 - fastest
-           << ": expected a divisor of " << extents[1 - fastest] << ", which is what it fills";
+           << outer << " elements along dimension " << slow << ": expected a divisor of "
+           << extents[1 - fastest] << ", which is what it fills";
   return success();
 }
 
@@ -52,7 +57,8 @@ LogicalResult TmaLoadOp::verify() {
   if (!getBarrier() != !getBarrierIndex())
     return emitOpError("expects a barrier together with its index");
   BufferType buffer = getBuffer().getType();
-  return verifyCopy(*this, getView().getType(), buffer, getIndices().size(), buffer.getShape()[0]);
+  return verifyCopy(*this, getView().getType(), buffer, getIndices().size(), buffer.getShape()[0],
+                    getTransposed());
 }
 
 LogicalResult TmaStoreOp::verify() {
@@ -67,7 +73,8 @@ LogicalResult TmaStoreOp::verify() {
   if (failed(verifyCopy(*this, getView().getType(), buffer, getIndices().size(), rows)))
     return failure();
   int64_t inner = buffer.isRowMajor() ? buffer.getShape()[1] : rows;
-  int64_t box = getView().getType().getBox()[buffer.getFastestDim()];
+  ViewType view = getView().getType();
+  int64_t box = view.getBox()[view.getFastestDim()];
   if (inner % box)
     return emitOpError("stores ") << inner << " elements along dimension " << buffer.getFastestDim()
                                   << " in boxes of " << box

@@ -155,7 +155,8 @@ private:
   }
 
   LogicalResult start() {
-    if (op.getAccumulate() || !op.getAccumulator().getDefiningOp<AccOp>())
+    auto fresh = op.getAccumulator().getDefiningOp<AccOp>();
+    if (op.getAccumulate() || !fresh || fresh.getFrom())
       return success();
     InFlightDiagnostic error = op.emitOpError("adds to an accumulator that nothing has been "
                                               "written to: say accumulate(%p) with %p false");

@@ -220,11 +220,16 @@ int64_t ViewType::getBoxBytes() const {
   return elements * getStorageBits(getElementType()) / 8;
 }
 
+int64_t ViewType::getSlowDim() const {
+  ArrayRef<int64_t> others = getOrder().drop_front();
+  const int64_t *found = llvm::find_if(others, [&](int64_t dim) { return getBox()[dim] > 1; });
+  return found != others.end() ? *found : others.empty() ? -1 : others.front();
+}
+
 int64_t ViewType::getNumCopies(BufferType buffer) const {
-  int64_t copies = 1;
-  for (auto [extent, box] : llvm::zip_equal(buffer.getShape(), getBox()))
-    copies *= llvm::divideCeil(extent, box);
-  return copies;
+  int64_t slow = getSlowDim();
+  return llvm::divideCeil(buffer.getInnerExtent(), getBox()[getFastestDim()]) *
+         llvm::divideCeil(buffer.getOuterExtent(), slow < 0 ? 1 : getBox()[slow]);
 }
 
 //===- ring, barrier, pending ---------------------------------------------------------------===//

@@ -41,16 +41,9 @@ int64_t storeSlots(StoreRingOp ring) {
   return ring.getStages();
 }
 
-int64_t tmaCopies(BufferType buffer, ViewType view) {
-  int64_t copies = 1;
-  for (auto [extent, box] : llvm::zip_equal(buffer.getShape(), view.getBox()))
-    copies *= llvm::divideCeil(extent, box);
-  return copies;
-}
-
 int64_t tmaBytes(TmaLoadOp load) {
   ViewType view = load.getView().getType();
-  return tmaCopies(load.getBuffer().getType(), view) * view.getBoxBytes();
+  return view.getNumCopies(load.getBuffer().getType()) * view.getBoxBytes();
 }
 
 SmallVector<TmaLoadOp> copiesInto(AcquireOp acquire) {

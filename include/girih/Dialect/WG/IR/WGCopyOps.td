@@ -13,10 +13,11 @@ def WG_TmaLoadOp : WG_Op<"tma_load", [AttrSizedOperandSegments,
   let description = [{
     The indices count elements, in the order of the view's dimensions; elements outside the array read as zero. A buffer
     larger than the view's box takes several copies, the buffer's panels in order. Element type, order and swizzle of
-    view and buffer agree. The copy completes on the full barrier of the slot that the buffer belongs to; once rings are
+    view and buffer agree. The buffer's dimensions are those two of the view of which a box holds several elements, in
+    the view's order; `transposed`: in the other. The copy completes on the full barrier of the slot that the buffer belongs to; once rings are
     lowered, and for buffers outside rings, `barrier(%bar[%i])` says which. The bytes must have been expected.
 
-    Lowers to: `cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes` by one thread, for each box.
+    Lowers to: `cp.async.bulk.tensor.2d` (1d to 5d, as the view) `.shared::cluster.global.tile.mbarrier::complete_tx::bytes` by one thread, for each box.
 
     ```mlir
     func.func @load(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %row: i32, %col: i32, %bar: !wg.barrier<1>, %i: i32,
@@ -28,9 +29,9 @@ def WG_TmaLoadOp : WG_Op<"tma_load", [AttrSizedOperandSegments,
     ```
   }];
   let arguments = (ins WG_ViewType:$view, Variadic<I32>:$indices, WG_BufferType:$buffer,
-                       Optional<WG_BarrierType>:$barrier, Optional<I32>:$barrier_index);
+                       Optional<WG_BarrierType>:$barrier, Optional<I32>:$barrier_index, UnitAttr:$transposed);
   let assemblyFormat = [{
-    $view `[` $indices `]` `to` $buffer (`barrier` `(` $barrier^ `[` $barrier_index `]` `:` qualified(type($barrier)) `)`)?
+    $view `[` $indices `]` `to` $buffer (`transposed` $transposed^)? (`barrier` `(` $barrier^ `[` $barrier_index `]` `:` qualified(type($barrier)) `)`)?
     attr-dict `:` qualified(type($view)) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
@@ -41,7 +42,8 @@ def WG_TmaStoreOp : WG_Op<"tma_store", [MemoryEffects<[MemRead<WG_Shared>, MemWr
                                                        MemWrite<WG_AsyncProxy>]>]> {
   let summary = "copies a tile from a buffer to global memory";
   let description = [{
-    The indices count elements and name the first of the buffer; elements outside the array are dropped. In a role of
+    The indices count elements and name the first of the buffer; elements outside the array are dropped; dimensions as
+    for `wg.tma_load`. In a role of
     several warpgroups the buffer is role-wide: each warpgroup stores the rows that it owns, at the indices plus its first
     row, as soon as it has written them. The copy belongs to the bulk group that the next commit closes.
 

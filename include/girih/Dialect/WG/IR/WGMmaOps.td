@@ -6,24 +6,29 @@
 
 include "girih/Dialect/WG/IR/WGTypes.td"
 
-def WG_AccOp : WG_Op<"acc", [Pure]> {
-  let summary = "an accumulator that nothing has been written to";
+def WG_AccOp : WG_Op<"acc", [Pure, OptionalTypesMatchWith<"the tile is the accumulator's", "accumulator", "from",
+                                                          "::llvm::cast<::girih::wg::PendingType>($_self).getTile()">]> {
+  let summary = "an accumulator, fresh or with what a tile holds";
   let description = [{
-    Its elements are undefined: the first `wg.mma` says `accumulate` with a predicate that is false.
+    Its elements are undefined: the first `wg.mma` says `accumulate` with a predicate that is false. With `from(%t)` it
+    starts as the tile `%t`, of the accumulator's layout.
 
-    Lowers to: undefined registers.
+    Lowers to: undefined registers, or those of the tile.
 
     ```mlir
     #acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}
                       repeat {register: [0,8] x 3}>
-    func.func @fresh() -> !wg.pending<tensor<64x24xf32, #acc>> {
+    func.func @fresh(%t: tensor<64x24xf32, #acc>) -> !wg.pending<tensor<64x24xf32, #acc>> {
       %acc = wg.acc : !wg.pending<tensor<64x24xf32, #acc>>
+      %sum = wg.acc from(%t) : !wg.pending<tensor<64x24xf32, #acc>>
       return %acc : !wg.pending<tensor<64x24xf32, #acc>>
     }
     ```
   }];
+  let arguments = (ins Optional<WG_Tile>:$from);
   let results = (outs WG_PendingType:$accumulator);
-  let assemblyFormat = "attr-dict `:` qualified(type($accumulator))";
+  let assemblyFormat = "(`from` `(` $from^ `)`)? attr-dict `:` qualified(type($accumulator))";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type), [{ build($_builder, $_state, type, ::mlir::Value()); }]>];
   let hasVerifier = 1;
 }
 

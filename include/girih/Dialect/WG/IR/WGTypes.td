@@ -59,7 +59,8 @@ def WG_ViewType : WG_Type<"View", "view", [DeclareTypeInterfaceMethods<Plan_Tens
   let description = [{
     `!wg.view<bf16, box = [128, 64], swizzle = 128>`: element type, the box that one copy moves, `order` and `swizzle`
     as for a buffer. A kernel receives it by value. A copy into a buffer that is larger than the box is made of several,
-    in the order of the buffer's panels.
+    in the order of the buffer's panels. Up to five dimensions; a box that is copied to or from a buffer has one element
+    in all but two of them.
   }];
   let parameters = (ins "::mlir::Type":$elementType, ArrayRefParameter<"int64_t">:$box,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$swizzle);
@@ -68,6 +69,9 @@ def WG_ViewType : WG_Type<"View", "view", [DeclareTypeInterfaceMethods<Plan_Tens
   let extraClassDeclaration = [{
     int64_t getRank() const { return getBox().size(); }
     int64_t getFastestDim() const { return getOrder().front(); }
+    /// The other dimension of which a box holds more than one element; without any, the second of the order; -1 for a
+    /// view of one dimension.
+    int64_t getSlowDim() const;
     /// Copies that fill `buffer`, whose panels the box covers.
     int64_t getNumCopies(::girih::wg::BufferType buffer) const;
     /// Bytes that one copy adds to its barrier, the part out of range of the array included.

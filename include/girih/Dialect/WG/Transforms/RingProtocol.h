@@ -32,8 +32,6 @@ RingProtocol ringProtocol(RingOp ring);
 /// Slots that a store ring takes: its stages, times the warpgroups that use it each for itself.
 int64_t storeSlots(StoreRingOp ring);
 
-/// Number of copies that a TMA load into (or a store from) all of `buffer` takes, panel by panel.
-int64_t tmaCopies(BufferType buffer, ViewType view);
 /// Bytes that a load adds to its barrier: every copy counts its whole box.
 int64_t tmaBytes(TmaLoadOp load);
 
