@@ -10,7 +10,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from girih.dtypes import DType, b1, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from girih.dtypes import (
+    DType,
+    b1,
+    bf16,
+    e4m3,
+    e5m2,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
 from girih.errors import CompileError, DeviceError, GirihError, LaunchError
 from girih.lang.annotations import In, InOut, Out, const
 from girih.lang.function import function
@@ -54,6 +71,8 @@ __all__ = [
     "bf16",
     "cdiv",
     "const",
+    "e4m3",
+    "e5m2",
     "f16",
     "f32",
     "f64",

@@ -341,8 +341,10 @@ void bindArray(nb::module_ &module) {
       .def(
           "numpy", [](nb::object self, bool raw) { return helper("to_numpy")(self, raw); },
           nb::kw_only(), nb::arg("raw") = false,
-          "A NumPy array with a copy of the elements, after all launches. NumPy has no bf16: its "
-          "elements come as float32, exactly, or with raw=True as their bits in uint16.")
+          "A NumPy array with a copy of the elements, after all launches. NumPy has no bf16, "
+          "e4m3 and e5m2: such elements come as float32, exactly, or with raw=True as their bits "
+          "in "
+          "uint16 or uint8.")
       .def(
           "__array__",
           [](nb::object self, nb::object dtype, nb::object copy) {

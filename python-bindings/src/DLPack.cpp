@@ -13,10 +13,19 @@
 namespace girih::python {
 namespace {
 
-// The ABI of DLPack 1.0 (dlpack.h of the specification), declared here in our own names.
+// The ABI of DLPack 1 (dlpack.h of the specification), declared here in our own names. Version 1.1
+// added the codes of 8-bit floats.
 
 enum DeviceType : int32_t { HostMemory = 1, CudaMemory = 2, CudaHostMemory = 3, CudaManaged = 13 };
-enum TypeCode : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Bool = 6 };
+enum TypeCode : uint8_t {
+  Int = 0,
+  UInt = 1,
+  Float = 2,
+  BFloat = 4,
+  Bool = 6,
+  Float8E4M3FN = 10,
+  Float8E5M2 = 12
+};
 enum Flags : uint64_t { ReadOnly = 1, IsCopied = 2 };
 
 struct Tensor {
@@ -60,11 +69,22 @@ struct TypeEntry {
 
 // tf32 is float32 with fewer digits that matter: it is exported as one and never imported.
 constexpr TypeEntry types[] = {
-    {rt::DType::F64, Float, 64},   {rt::DType::F32, Float, 32},  {rt::DType::F16, Float, 16},
-    {rt::DType::BF16, BFloat, 16}, {rt::DType::I8, Int, 8},      {rt::DType::I16, Int, 16},
-    {rt::DType::I32, Int, 32},     {rt::DType::I64, Int, 64},    {rt::DType::U8, UInt, 8},
-    {rt::DType::U16, UInt, 16},    {rt::DType::U32, UInt, 32},   {rt::DType::U64, UInt, 64},
-    {rt::DType::B1, Bool, 8},      {rt::DType::TF32, Float, 32},
+    {rt::DType::F64, Float, 64},
+    {rt::DType::F32, Float, 32},
+    {rt::DType::F16, Float, 16},
+    {rt::DType::BF16, BFloat, 16},
+    {rt::DType::I8, Int, 8},
+    {rt::DType::I16, Int, 16},
+    {rt::DType::I32, Int, 32},
+    {rt::DType::I64, Int, 64},
+    {rt::DType::U8, UInt, 8},
+    {rt::DType::U16, UInt, 16},
+    {rt::DType::U32, UInt, 32},
+    {rt::DType::U64, UInt, 64},
+    {rt::DType::B1, Bool, 8},
+    {rt::DType::TF32, Float, 32},
+    {rt::DType::E4M3, Float8E4M3FN, 8},
+    {rt::DType::E5M2, Float8E5M2, 8},
 };
 
 rt::DType importedType(const Tensor &tensor) {
@@ -234,7 +254,7 @@ nb::object exportCapsule(std::unique_ptr<Export> content, Tensor tensor, uint64_
   managed->deleter = deleteExport<T>;
   if constexpr (std::is_same_v<T, ManagedVersioned>) {
     managed->major = 1;
-    managed->minor = 0;
+    managed->minor = tensor.code == Float8E4M3FN || tensor.code == Float8E5M2;
     managed->flags = flags;
   }
   // A capsule that nobody has taken still owns its tensor.

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The Python side of the protocol is the array API standard's `__dlpack__` and `__dlpack_device__`;
-// the structures in the capsules are those of the DLPack specification, version 1.0, and the older
+// the structures in the capsules are those of the DLPack specification, version 1, and the older
 // ones without a version.
 //
 //===--------------------------------------------------------------------------------------------===//

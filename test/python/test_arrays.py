@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 
@@ -313,6 +314,78 @@ def test_bf16_arrays():
     np.testing.assert_array_equal(again.numpy(raw=True), raw)
 
 
+# ---- e4m3 and e5m2 --------------------------------------------------------------------------------
+
+# The largest numbers and the smallest ones as the OCP specification of 8-bit floats (2023, table 2) lists them.
+LIMITS = [
+    # dtype, largest finite number, smallest normal one, smallest one, bits of the fraction
+    (girih.e4m3, 448.0, 2.0**-6, 2.0**-9, 3),
+    (girih.e5m2, 57344.0, 2.0**-14, 2.0**-16, 2),
+]
+
+
+def every_number(largest, normal, smallest, fraction):
+    """The non-negative finite numbers in order: number i has the bits i. Subnormal numbers are multiples
+    of the smallest one; from there each power of two has as many numbers as the fraction has patterns."""
+    numbers = [i * smallest for i in range(int(normal / smallest))]
+    power = normal
+    while power <= largest:
+        numbers += [power * (1 + i / (1 << fraction)) for i in range(1 << fraction)]
+        power *= 2
+    return np.array([number for number in numbers if number <= largest])
+
+
+@pytest.mark.parametrize(("dtype", "largest", "normal", "smallest", "fraction"), LIMITS)
+def test_every_8_bit_pattern(dtype, largest, normal, smallest, fraction):
+    numbers = every_number(largest, normal, smallest, fraction)
+    count = {girih.e4m3: 127, girih.e5m2: 124}[dtype]  # a NaN remains, or infinity and three NaNs
+    assert len(numbers) == count
+    found = girih.asarray(np.arange(256, dtype=np.uint8), dtype).numpy()
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found[:count], numbers)
+    np.testing.assert_array_equal(found[128 : 128 + count], -numbers)
+    assert np.signbit(found[128])
+    rest = [np.nan] if dtype is girih.e4m3 else [np.inf, np.nan, np.nan, np.nan]
+    np.testing.assert_array_equal(found[count:128], rest)
+    np.testing.assert_array_equal(found[128 + count :], np.negative(rest))
+
+
+@pytest.mark.parametrize(("dtype", "largest", "normal", "smallest", "fraction"), LIMITS)
+@pytest.mark.parametrize("source", [np.float32, np.float64])
+def test_rounding_to_8_bits(dtype, largest, normal, smallest, fraction, source):
+    numbers = every_number(largest, normal, smallest, fraction)
+
+    def check(values, bits):
+        values = np.concatenate([values, -np.asarray(values)]).astype(source)
+        expected = np.concatenate([bits, np.asarray(bits) + 128])
+        np.testing.assert_array_equal(girih.asarray(values, dtype).numpy(raw=True), expected)
+
+    bits = np.arange(len(numbers))
+    check(numbers, bits)
+    ties = ((numbers[1:] + numbers[:-1]) / 2).astype(source)  # exact in both
+    check(ties, bits[:-1] + bits[:-1] % 2)
+    check(np.nextafter(ties, source(0)), bits[:-1])
+    check(np.nextafter(ties, source(np.inf)), bits[1:])
+    beyond = [largest * 1.01, largest * 1.0625, largest * 1.5, 3e38, np.inf]
+    check(beyond, [bits[-1]] * 5)
+    check([np.nan], [127])
+    if source is np.float64:
+        check([1e300], [bits[-1]])
+
+
+def test_8_bit_arrays():
+    x = np.array([[1.0, 1.0625], [-0.3, 1000.0]])
+    array = girih.asarray(x, girih.e4m3)
+    assert (array.dtype, array.nbytes) == (girih.e4m3, 4)
+    np.testing.assert_array_equal(array.numpy(), np.array([[1, 1], [-0.3125, 448]], np.float32))
+    raw = array.numpy(raw=True)
+    assert raw.dtype == np.uint8
+    np.testing.assert_array_equal(girih.asarray(raw, girih.e4m3).numpy(raw=True), raw)
+    np.testing.assert_array_equal(girih.asarray([1, 449, -500], girih.e4m3).numpy(), [1, 448, -448])
+    np.testing.assert_array_equal(girih.zeros(3, girih.e5m2).numpy(), np.zeros(3))
+    assert np.asarray(array).dtype == np.float32
+
+
 # ---- Other libraries ------------------------------------------------------------------------------
 
 
@@ -378,6 +451,48 @@ def test_dlpack_objects_are_taken(versioned):
     assert "used_dltensor" in repr(producer.capsule)
     with pytest.raises(TypeError, match="a DLPack capsule that nobody has taken yet"):
         girih.Array._from_dlpack(producer.capsule)
+
+
+class DLTensor(ctypes.Structure):
+    """dlpack.h, version 1.1."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    ]
+
+
+# The codes of dlpack.h 1.1 (DLDataTypeCode).
+@pytest.mark.parametrize(
+    ("dtype", "code", "bits"),
+    [
+        (girih.i8, 0, 8),
+        (girih.u64, 1, 64),
+        (girih.f16, 2, 16),
+        (girih.bf16, 4, 16),
+        (girih.b1, 6, 8),
+        (girih.e4m3, 10, 8),
+        (girih.e5m2, 12, 8),
+    ],
+)
+@pytest.mark.parametrize("versioned", [False, True])
+def test_dlpack_types(dtype, code, bits, versioned):
+    array = girih.zeros(3, dtype)
+    capsule = array.__dlpack__(**({"max_version": (1, 0)} if versioned else {}))
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = get(capsule, b"dltensor_versioned" if versioned else b"dltensor")
+    # Before the tensor: version, context, deleter and flags.
+    tensor = DLTensor.from_address(address + (32 if versioned else 0))
+    assert (tensor.ndim, tensor.code, tensor.bits, tensor.lanes) == (1, code, bits, 1)
+    again = girih.from_dlpack(Producer(array, versioned))
+    assert again.dtype is dtype
+    assert again.address != array.address or not device.is_emulated()
 
 
 def test_the_producer_gets_its_memory_back():

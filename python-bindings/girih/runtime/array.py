@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from girih import dtypes
 from girih._runtime import Array, _describe_dlpack
 from girih.dtypes import DType
-from girih.runtime import bfloat16
+from girih.runtime import bfloat16, float8
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,8 @@ _NUMPY_NAMES = {
     "f32": "float32",
     "f16": "float16",
     "bf16": "uint16",
+    "e4m3": "uint8",
+    "e5m2": "uint8",
     "i64": "int64",
     "i32": "int32",
     "i16": "int16",
@@ -42,9 +44,12 @@ _NUMPY_NAMES = {
     "u8": "uint8",
     "b1": "bool",
 }
-_DTYPE_NAMES = {numpy: name for name, numpy in _NUMPY_NAMES.items() if name != "bf16"}
-# NumPy's bfloat16 comes from the package ml_dtypes, which need not be there: its name is enough.
-_DTYPE_NAMES["bfloat16"] = "bf16"
+# Types that NumPy does not have: how values become bits and bits become float32.
+_CODECS: dict[str, Any] = {"bf16": bfloat16, "e4m3": float8.E4M3, "e5m2": float8.E5M2}
+# NumPy's dtypes for them come from the package ml_dtypes, which need not be there: names are enough.
+_ML_DTYPES = {"bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
+_DTYPE_NAMES = {numpy: name for name, numpy in _NUMPY_NAMES.items() if name not in _CODECS}
+_DTYPE_NAMES |= _ML_DTYPES
 
 
 def asarray(x: Any, dtype: DType | None = None) -> Array:
@@ -52,8 +57,9 @@ def asarray(x: Any, dtype: DType | None = None) -> Array:
 
     ``x``: a NumPy array, anything that NumPy makes an array of, or an object with ``__dlpack__``. The
     order of its dimensions in memory is kept, so the transpose of a row-major array stays column-major.
-    ``dtype`` converts on the host, rounding to nearest even. For ``girih.bf16``, uint16 input is taken
-    as bits. A ``girih.Array`` is returned as it is, and memory of the same GPU is shared, not copied.
+    ``dtype`` converts on the host, rounding to nearest even; e4m3 and e5m2 take their largest number for
+    all beyond it. For ``girih.bf16``, uint16 input is taken as bits, for ``girih.e4m3`` and ``girih.e5m2``
+    uint8 input. A ``girih.Array`` is returned as it is, and memory of the same GPU is shared, not copied.
     Raises TypeError for an element type that girih does not have or a conversion that would lose the
     kind of number (float to integer).
     """
@@ -162,7 +168,7 @@ def copy_back(array: Array, x: Any) -> None:
         array._write_back(_capsule(x))
         return
     raw = _read(array)
-    x[...] = raw.view(x.dtype) if x.dtype.name == "bfloat16" else raw
+    x[...] = raw.view(x.dtype) if x.dtype.name in _ML_DTYPES else raw
 
 
 def is_numpy(x: Any) -> bool:
@@ -187,7 +193,8 @@ def dtype_named(name: str) -> DType:
 def to_numpy(array: Array, raw: bool) -> np.ndarray:
     """``Array.numpy``."""
     host = _read(array)
-    return bfloat16.to_floats(host) if array.dtype is dtypes.bf16 and not raw else host
+    codec = _CODECS.get(array.dtype.name)
+    return codec.to_floats(host) if codec and not raw else host
 
 
 def as_numpy_protocol(array: Array, dtype: Any, copy: bool | None) -> np.ndarray:
@@ -243,15 +250,15 @@ def _storage(x: np.ndarray, dtype: DType | None) -> tuple[np.ndarray, DType]:
 
     found = _numpy_dtype(x.dtype)
     x = x.astype(x.dtype.newbyteorder("="), copy=False)
-    if x.dtype.name == "bfloat16":
-        x = x.view(np.uint16)
+    if x.dtype.name in _ML_DTYPES:
+        x = x.view(_NUMPY_NAMES[found.name])
     if dtype is None or dtype == found:
         return x, found
-    if dtype is dtypes.bf16:
-        return (x if found is dtypes.u16 else bfloat16.from_floats(x)), dtype
-    if found is dtypes.bf16:
-        x = bfloat16.to_floats(x)
+    if found.name in _CODECS:
+        x = _CODECS[found.name].to_floats(x)
     target = np.dtype(_NUMPY_NAMES[dtype.name])
+    if dtype.name in _CODECS:
+        return (x if x.dtype == target else _CODECS[dtype.name].from_floats(x)), dtype
     if not np.can_cast(x.dtype, target, casting="same_kind"):
         raise TypeError(
             f"{found.name} does not convert to {dtype.name}; convert with NumPy's astype if that is meant"

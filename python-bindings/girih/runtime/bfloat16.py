@@ -19,7 +19,7 @@ def from_floats(values: np.ndarray) -> np.ndarray:
     import numpy as np
 
     if values.dtype != np.float32:
-        values = _to_odd(values)
+        values = to_odd(values)
     bits = values.view(np.uint32)
     # Half of the last place, less one where the last bit is even: a tie then rounds to even. The carry
     # of the largest finite numbers runs into the exponent and gives infinity.
@@ -39,7 +39,7 @@ def to_floats(bits: np.ndarray) -> np.ndarray:
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
-def _to_odd(values: np.ndarray) -> np.ndarray:
+def to_odd(values: np.ndarray) -> np.ndarray:
     """The float32 numbers that numbers of another type round to, with rounding to odd."""
     import numpy as np
 

@@ -56,6 +56,12 @@ plan.host @unsigned_map(%x: !plan.array<ui8, rank = 2, contiguous = 1, aligned, 
   %v = plan.tensor_map %x : !plan.array<ui8, rank = 2, contiguous = 1, aligned, in> -> !wg.view<i8, box = [64, 64], swizzle = 64>
 }
 
+// CHECK-LABEL: plan.host @eight_bits
+plan.host @eight_bits(%x: !plan.array<f8E4M3FN, rank = 2, contiguous = 1, aligned, in>) attributes {arg_names = ["x"]} {
+  // CHECK: plan.tensor_map %{{.*}} -> !wg.view<f8E4M3FN, box = [64, 128], swizzle = 128>
+  %v = plan.tensor_map %x : !plan.array<f8E4M3FN, rank = 2, contiguous = 1, aligned, in> -> !wg.view<f8E4M3FN, box = [64, 128], swizzle = 128>
+}
+
 // Questions are asked once, unused ones not at all; what acts stays as often as it is written.
 // PASSES-LABEL: plan.host @actions
 plan.host @actions(%x: !plan.array<f32, rank = 1, contiguous = 0, inout>, %s: f32) attributes {arg_names = ["x", "s"]} {
