@@ -32,30 +32,30 @@ Value both(OpBuilder &builder, Location loc, Value a, Value b) {
   return LLVM::AndOp::create(builder, loc, a, b);
 }
 
+/// i1, the same in all threads: whether a tile of this shape lies inside the view as a whole.
+Value allInside(OpBuilder &builder, Location loc, const GlobalView &view, ValueRange indices,
+                ArrayRef<int64_t> shape) {
+  Value inside;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value room =
+        LLVM::SubOp::create(builder, loc, view.extents[dim], constant(builder, loc, shape[dim]));
+    Value low = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sge, index,
+                                     constant(builder, loc, 0));
+    Value high = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sle, index, room);
+    inside = both(builder, loc, inside, both(builder, loc, low, high));
+  }
+  return inside;
+}
+
 /// A thread's elements of a tile at an index of a view: their addresses and whether they are
 /// inside.
 class Places {
 public:
   Places(OpBuilder &builder, Location loc, const TileAccess &plan, const GlobalView &view,
-         const ThreadPlace &place, ValueRange indices, ArrayRef<int64_t> shape)
-      : loc(loc), view(view), shape(shape), indices(llvm::to_vector(indices)) {
+         const ThreadPlace &place, ValueRange indices)
+      : loc(loc), view(view) {
     for (auto [coordinate, index] : llvm::zip_equal(plan.coordinates, indices))
       coordinates.emplace_back(builder, loc, coordinate, place, index);
-  }
-
-  /// i1, the same in all threads: whether the tile lies inside the view.
-  Value allInside(OpBuilder &builder) {
-    Value inside;
-    for (auto [dim, index] : llvm::enumerate(indices)) {
-      Value room =
-          LLVM::SubOp::create(builder, loc, view.extents[dim], constant(builder, loc, shape[dim]));
-      Value low = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sge, index,
-                                       constant(builder, loc, 0));
-      Value high = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sle, index, room);
-      inside = both(builder, loc, inside, both(builder, loc, low, high));
-    }
-    return inside ? inside
-                  : Value(LLVM::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
   }
 
   /// i1: whether the element of a register is inside.
@@ -117,8 +117,6 @@ private:
 
   Location loc;
   const GlobalView &view;
-  ArrayRef<int64_t> shape;
-  SmallVector<Value> indices;
   std::vector<CoordinateValues> coordinates;
   std::map<std::tuple<size_t, int32_t, int32_t>, Value> tests;
   std::map<std::pair<SmallVector<int32_t>, SmallVector<int32_t>>, Value> pointers;
@@ -153,11 +151,10 @@ struct LoadPattern : StatePattern<tile::LoadOp> {
     const ThreadPlace &place = state.roles.of(op).place;
     GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
     ValueRange indices = adaptor.getIndices();
-    Value all =
-        Places(rewriter, loc, plan, view, place, indices, tile.getShape()).allInside(rewriter);
+    Value all = allInside(rewriter, loc, view, indices, tile.getShape());
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, tile.getShape());
+      Places places(builder, loc, plan, view, place, indices);
       SmallVector<Value> values;
       for (size_t reg = 0; reg < count; reg += vector) {
         auto [pointer, offset] = places.address(builder, reg);
@@ -167,7 +164,7 @@ struct LoadPattern : StatePattern<tile::LoadOp> {
                                               : packElements(builder, loc, values, element)};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, tile.getShape());
+      Places places(builder, loc, plan, view, place, indices);
       Value fill = adaptor.getFill() ? adaptor.getFill() : zeroOf(builder, loc, element);
       SmallVector<Value> values;
       for (size_t reg = 0; reg < count; ++reg) {
@@ -196,11 +193,10 @@ struct StorePattern : StatePattern<tile::StoreOp> {
     const ThreadPlace &place = state.roles.of(op).place;
     GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
     ValueRange indices = adaptor.getIndices();
-    Value all =
-        Places(rewriter, loc, plan, view, place, indices, tile.getShape()).allInside(rewriter);
+    Value all = allInside(rewriter, loc, view, indices, tile.getShape());
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, tile.getShape());
+      Places places(builder, loc, plan, view, place, indices);
       bool whole = fillsRegisters(element, vector);
       SmallVector<Value> values = whole ? unpack(builder, loc, adaptor.getTile())
                                         : unpackElements(builder, loc, adaptor.getTile(), tile);
@@ -215,7 +211,7 @@ struct StorePattern : StatePattern<tile::StoreOp> {
       return {};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, tile.getShape());
+      Places places(builder, loc, plan, view, place, indices);
       SmallVector<Value> values = unpackElements(builder, loc, adaptor.getTile(), tile);
       for (size_t reg = 0; reg < count; ++reg) {
         if (!plan.owned[reg])

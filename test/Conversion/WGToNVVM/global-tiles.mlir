@@ -13,8 +13,10 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
     %one = arith.constant 1 : i64
     %c8 = arith.constant 8 : i32
     %x = tile.view %p[%n] strides(%one) : !x
-    // CHECK: %[[IN:.*]] = llvm.and
-    // CHECK: scf.if %[[IN]]
+    // CHECK: %[[LOW:.*]] = llvm.icmp "sge"
+    // CHECK-NEXT: %[[HIGH:.*]] = llvm.icmp "sle"
+    // CHECK-NEXT: %[[IN:.*]] = llvm.and %[[LOW]], %[[HIGH]]
+    // CHECK-NEXT: scf.if %[[IN]]
     // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
     // CHECK: else
     // CHECK-COUNT-4: llvm.inline_asm has_side_effects {{.*}}"@$2 ld.global.b32 $0
