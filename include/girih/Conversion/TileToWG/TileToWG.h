@@ -27,6 +27,10 @@ bool isInTilePhase(mlir::gpu::GPUFuncOp kernel);
 /// error, if the kernel's hints cannot be followed.
 mlir::LogicalResult specializeWithoutProducts(mlir::gpu::GPUFuncOp kernel);
 
+/// Gives every tile of a kernel a layout; see `wg-assign-layouts`. Fails, with an error, where no
+/// layout or no conversion does.
+mlir::LogicalResult assignLayouts(mlir::gpu::GPUFuncOp kernel);
+
 } // namespace girih::wg
 
 #endif // GIRIH_CONVERSION_TILETOWG_TILETOWG_H
