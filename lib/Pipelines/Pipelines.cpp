@@ -22,13 +22,7 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
     manager.addPass(mlir::createCSEPass());
   }
   manager.addPass(wg::createTileSpecialize());
-  mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
-  device.addPass(wg::createAssignLayouts());
-  if (options.simplify) {
-    device.addPass(mlir::createCanonicalizerPass());
-    device.addPass(mlir::createCSEPass());
-  }
-  device.addPass(wg::createVerifyWGPhase());
+  manager.nest<mlir::gpu::GPUModuleOp>().addPass(wg::createVerifyWGPhase());
 }
 
 void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &options) {

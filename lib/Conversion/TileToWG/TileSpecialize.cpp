@@ -27,7 +27,8 @@ struct TileSpecialize : impl::TileSpecializeBase<TileSpecialize> {
         kernels.push_back(kernel);
     });
     for (gpu::GPUFuncOp kernel : kernels)
-      if (!hasProducts(kernel) && failed(specializeWithoutProducts(kernel)))
+      if (failed(hasProducts(kernel) ? specializeProducts(kernel)
+                                     : specializeWithoutProducts(kernel)))
         return signalPassFailure();
   }
 };

@@ -28,43 +28,47 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
     }
     ```
 
+    A kernel with products gets a role that loads and a role that computes. A load that only products read, of a view that
+    leads to an array of the caller which is contiguous along one of the tile's dimensions and aligned, becomes a TMA copy:
+    the kernel gets a tensor map, which the host plan makes, and the role @load (one warp) a clone of the control flow
+    around the load and of the numbers that its place depends on. Loads of one block that the same products read share the
+    slots of a ring. A loop whose products all add to what it carries becomes a `wg.fill` in the one role and a `wg.drain`
+    with one step in flight in the other; everywhere else the role @compute gets a slot before its first reader, waits for
+    each product, and gives the slot back after its last one. What TMA cannot do (a remark at the load says why) is loaded
+    by the role @compute, and put into a buffer of its own before the product; an operand A that is computed stays in
+    registers. A store of what products gave, in rows, goes out in chunks of 128 bytes of a row through a store ring.
+
+    ```mlir
+    %acc = scf.for %k = %c0 to %steps step %c1 iter_args(%x = %zero) -> (tensor<128x256xf32>) : i32 {
+      %a = tile.load %A[%row, %i] ...
+      %b = tile.load %B[%i, %col] ...
+      %y = tile.dot %a, %b, %x : tensor<128x64xbf16>, tensor<64x256xbf16> -> tensor<128x256xf32>
+      scf.yield %y : tensor<128x256xf32>
+    }
+    // becomes
+    wg.role @load warps(1) registers(40) {
+      %p1 = wg.fill %a_b[%p] count(%steps) as (%k, %sa, %sb) : ... {
+        wg.tma_load %mapA[%row, %i] to %sa : ...
+        wg.tma_load %mapB[%i, %col] to %sb : ...
+      }
+    }
+    wg.role @compute warpgroups(2) registers(232) {
+      %acc = wg.acc : !wg.pending<tensor<128x256xf32, #acc>>
+      %q1, %r, %w1 = wg.drain %a_b[%q] count(%steps) lag(1) as (%k, %sa, %sb) iter_args(%x = %acc, %w = %false) -> ... {
+        %y = wg.mma %sa, %sb, %x accumulate(%w) : ...
+        wg.yield %y, %true : ...
+      }
+      %t = wg.wait %r in_flight(0) written(%w1) : ...
+    }
+    ```
+
+    Hints: `warps` (4, 8 or 12) of the role that computes, `stages` of rings in loops. Tiles stay without a layout, but for
+    those that wgmma prescribes; `wg.convert_layout` stands where the two meet.
+
     Runs on the module, since what a kernel asks of its caller stands in the host plan. Kernels with a `wg.specialize` or a
     `known_block_size` are in the wg phase already and are left as they are.
 
     Preconditions: kernels have one block.
-  }];
-  let dependentDialects = ["::girih::wg::WGDialect"];
-}
-
-def AssignLayouts : Pass<"wg-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Give every tile a layout";
-  let description = [{
-    A layout spreads from where it is known: through ops that work element by element, what loops and branches carry, and
-    by the rules of docs/Layout.md through reductions, broadcasts and other changes of shape. It is known first where a type
-    states it (accumulators, operands of wgmma, whatever the author of wg code wrote), then at accesses to global memory,
-    those in loops and of large tiles first: vectors of 16 bytes along the contiguous dimension, lanes beside each other. The
-    rest gets the same as if it were loaded.
-
-    Constants, splats and iotas belong to the op that uses them. Where a value has one layout and a use needs another, the
-    value is computed anew or converted, whichever takes fewer transactions of shared memory; an access that would touch
-    more sectors of memory than a conversion costs has its tile converted. A conversion stands where the value is made,
-    outside of loops that only use it.
-
-    ```mlir
-    %t = tile.load %x[%i, %j] : !tile.view<f32, rank = 2, contiguous = 1, align = 16> -> tensor<64x64xf32>
-    %u = tile.transpose %t [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
-    tile.store %u, %y[%j, %i] : tensor<64x64xf32>, !tile.view<f32, rank = 2, contiguous = 1, align = 16>
-    // becomes
-    %t = tile.load %x[%i, %j] : ... -> tensor<64x64xf32, #rows>
-    %u = tile.transpose %t [1, 0] : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #columns>
-    %v = wg.convert_layout %u : tensor<64x64xf32, #columns> -> tensor<64x64xf32, #rows>
-    tile.store %v, %y[%j, %i] : tensor<64x64xf32, #rows>, ...
-    ```
-
-    Remarks say how each access moves its tile, and where a conversion stands, what it costs and which element forces it.
-
-    Preconditions: kernels have roles, or a `known_block_size`. Kernels with a `tile.dot` are left as they are. Tiles that
-    have a layout keep it; `wg.convert_layout` ops that turn out to convert nothing are taken away.
   }];
   let dependentDialects = ["::girih::wg::WGDialect"];
 }

@@ -1,0 +1,339 @@
+// The role that computes: products on slots and registers, everything else as it was.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Roles.h"
+
+#include "girih/Layout/Fragments.h"
+#include "girih/Layout/Shape.h"
+
+using namespace mlir;
+
+namespace girih::wg {
+
+Value Steps::indexAt(OpBuilder &builder, Location loc, Value step) const {
+  Value index = step;
+  if (by)
+    index = arith::MulIOp::create(builder, loc, index, by);
+  if (low)
+    index = arith::AddIOp::create(builder, loc, index, low);
+  return index;
+}
+
+Steps stepsOf(OpBuilder &builder, scf::ForOp loop, function_ref<Value(Value)> mapped) {
+  Location loc = loop.getLoc();
+  Steps steps;
+  Value span = mapped(loop.getUpperBound());
+  if (!matchPattern(loop.getLowerBound(), m_Zero())) {
+    steps.low = mapped(loop.getLowerBound());
+    span = arith::SubIOp::create(builder, loc, span, steps.low);
+  }
+  if (!matchPattern(loop.getStep(), m_One())) {
+    steps.by = mapped(loop.getStep());
+    span = arith::CeilDivSIOp::create(builder, loc, span, steps.by);
+  }
+  steps.count = span;
+  return steps;
+}
+
+namespace {
+
+/// A tile's type with a layout that the caller knows to exist: the planner has checked the shapes.
+RankedTensorType withLayout(RankedTensorType type, const Result<Layout> &layout) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               LayoutAttr::get(type.getContext(), *layout));
+}
+
+/// Whether a value is a tile of zeros.
+bool isZero(Value value) {
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+}
+
+class Consumer : public RoleCloner {
+public:
+  Consumer(OpBuilder &builder, const ProductPlan &plan, HostSide &host, const MadeRings &made)
+      : RoleCloner(builder, plan, host, made) {
+    for (const Section &section : plan.sections) {
+      if (section.drains) {
+        uses(section.block->getParentOp(), section.ring);
+        continue;
+      }
+      first[section.firstUse].push_back(&section);
+      last[section.lastUse].push_back(&section);
+      uses(section.block->getParentOp(), section.ring);
+    }
+    for (const StorePlan &store : plan.stores)
+      uses(store.store, storeCursor(store.ring));
+  }
+
+  void start(Location loc) { startCursors(loc, CursorEnd::Consumer); }
+
+protected:
+  bool needs(Operation *op) const override { return !plan.absorbed.contains(op); }
+
+  void visit(Operation *op) override {
+    for (const Section *section : first.lookup(op))
+      get(*section, op->getLoc());
+    compute(op);
+    for (const Section *section : last.lookup(op)) {
+      RingOp ring = made.rings[section->ring];
+      FreeOp::create(builder, op->getLoc(), ring.getRing(), held.lookup(section));
+    }
+  }
+
+private:
+  void compute(Operation *op) {
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      return multiply(*plan.find(dot));
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      if (const StorePlan *planned = plan.find(store))
+        return send(*planned);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      if (const Section *section = plan.drainOf(loop.getBody()))
+        return drain(loop, *section);
+    clone(op);
+  }
+
+  void get(const Section &section, Location loc) {
+    RingOp ring = made.rings[section.ring];
+    Value cursor = cursors[section.ring];
+    auto op = GetOp::create(builder, loc, ring.getRing(), cursor);
+    for (auto [load, buffer] : llvm::zip_equal(section.loads, op.getSlot()))
+      buffers[load.load] = buffer;
+    held[&section] = cursor;
+    advance(loc, section.ring);
+  }
+
+  RankedTensorType accumulatorType(RankedTensorType type) const {
+    return withLayout(type, wgmmaAccumulator(static_cast<int32_t>(type.getDimSize(0)),
+                                             static_cast<int32_t>(type.getDimSize(1)),
+                                             static_cast<int32_t>(plan.warpgroups)));
+  }
+  /// A tile in another layout, or without one.
+  Value convert(Location loc, Value tile, RankedTensorType type) {
+    return ConvertLayoutOp::create(builder, loc, type, tile);
+  }
+
+  /// The operand of a wg.mma.
+  Value operandOf(const Product &product, const ProductOperand &operand, Value tile) {
+    Location loc = tile.getLoc();
+    if (operand.source == OperandSource::Ring)
+      return buffers.lookup(operand.load);
+    auto type = cast<RankedTensorType>(tile.getType());
+    if (operand.source == OperandSource::Registers)
+      return convert(loc, mapped(tile),
+                     withLayout(type, wgmmaOperandA(static_cast<int32_t>(type.getDimSize(0)),
+                                                    static_cast<int32_t>(type.getDimSize(1)),
+                                                    type.getElementTypeBitWidth(),
+                                                    static_cast<int32_t>(plan.warpgroups))));
+    return put(loc, mapped(tile), operand.buffer);
+  }
+
+  /// Writes a tile into a buffer of the role's own, for wgmma to read. Every product is waited for
+  /// where it stands, so the buffer is free when all warps have come here.
+  Value put(Location loc, Value tile, BufferType type) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value buffer;
+    {
+      OpBuilder::InsertionGuard atEntry(builder);
+      auto kernel = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUFuncOp>();
+      builder.setInsertionPointToStart(&kernel.getBody().front());
+      buffer = AllocBufferOp::create(builder, loc, type, IntegerAttr(), IntegerAttr(),
+                                     builder.getStringAttr("operand"));
+    }
+    // Threads along the contiguous dimension, 16 bytes each.
+    bool byRows = type.isRowMajor();
+    auto shape = type.getShape();
+    auto warpgroups = static_cast<int32_t>(plan.warpgroups);
+    auto vector = static_cast<int32_t>(16 * 8 / type.getElementBits());
+    auto lines = static_cast<int32_t>(shape[byRows ? 0 : 1]);
+    auto length = static_cast<int32_t>(shape[byRows ? 1 : 0]);
+    Result<Layout> layout = rowBlocked(lines, length, vector, 4, warpgroups);
+    if (layout && !byRows)
+      layout = transposeOf(*layout, {lines, length}, {1, 0});
+    Value stored = convert(loc, tile, withLayout(cast<RankedTensorType>(tile.getType()), layout));
+    meet(loc);
+    LocalStoreOp::create(builder, loc, stored, buffer);
+    FenceProxyAsyncOp::create(builder, loc);
+    meet(loc);
+    return buffer;
+  }
+
+  /// A barrier of all of the role's warps.
+  void meet(Location loc) {
+    constexpr int32_t kRoleBarrier = 1;
+    Value id = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(kRoleBarrier));
+    NamedBarrierSyncOp::create(builder, loc, id, static_cast<uint32_t>(128 * plan.warpgroups));
+  }
+
+  Value flag(Location loc, bool value) {
+    return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value));
+  }
+
+  /// A product: in a drain loop it stays in flight, elsewhere it is waited for.
+  void multiply(const Product &product) {
+    tile::DotOp dot = product.dot;
+    Location loc = dot.getLoc();
+    RankedTensorType type = accumulatorType(dot.getResult().getType());
+    Value a = operandOf(product, product.a, dot.getA());
+    Value b = operandOf(product, product.b, dot.getB());
+    if (draining) {
+      Value written = draining->written[product.carried];
+      mapping.map(dot.getResult(),
+                  MmaOp::create(builder, loc, a, b, mapped(dot.getAccumulator()), written));
+      return;
+    }
+    Value accumulator, accumulate;
+    auto pending = PendingType::get(type.getContext(), type);
+    if (!dot.getAccumulator() || isZero(dot.getAccumulator())) {
+      accumulator = AccOp::create(builder, loc, pending);
+      accumulate = flag(loc, false);
+    } else {
+      accumulator =
+          AccOp::create(builder, loc, pending, convert(loc, mapped(dot.getAccumulator()), type));
+    }
+    Value started = MmaOp::create(builder, loc, a, b, accumulator, accumulate);
+    auto wait = WaitOp::create(builder, loc, TypeRange{type}, ValueRange{started},
+                               builder.getI32IntegerAttr(0), Value());
+    mapping.map(dot.getResult(), convert(loc, wait.getResult(0), dot.getResult().getType()));
+  }
+
+  /// What a drain loop carries beside the values of the user's loop.
+  struct Draining {
+    /// For each carried value: whether something has been written to it, if it starts fresh.
+    SmallVector<Value> written;
+  };
+
+  /// A loop whose step is one slot, and whose products stay in flight until the next step.
+  void drain(scf::ForOp loop, const Section &section) {
+    Location loc = loop.getLoc();
+    RingOp ring = made.rings[section.ring];
+    Steps steps = stepsOf(builder, loop, [&](Value value) { return mapped(value); });
+
+    SmallVector<tile::DotOp> accumulating(loop.getNumResults());
+    for (const Product &product : plan.products)
+      if (product.dot->getBlock() == loop.getBody())
+        accumulating[product.carried] = product.dot;
+    SmallVector<Value> inits;
+    bool fresh = false;
+    for (auto [index, init] : llvm::enumerate(loop.getInitArgs())) {
+      if (!accumulating[index]) {
+        inits.push_back(mapped(init));
+        continue;
+      }
+      RankedTensorType type = accumulatorType(cast<RankedTensorType>(init.getType()));
+      Value from = isZero(init) ? Value() : convert(init.getLoc(), mapped(init), type);
+      fresh |= !from;
+      inits.push_back(
+          AccOp::create(builder, init.getLoc(), PendingType::get(type.getContext(), type), from));
+    }
+    if (fresh)
+      inits.push_back(flag(loc, false));
+
+    auto lag = builder.getI32IntegerAttr(1);
+    auto op = DrainOp::create(builder, loc, CursorType::get(loop.getContext()),
+                              ValueRange(inits).getTypes(), ring.getRing(), cursors[section.ring],
+                              steps.count, lag, inits);
+    SmallVector<Type> types{builder.getI32Type()};
+    llvm::append_range(types, ring.getRing().getType().getBuffers());
+    llvm::append_range(types, ValueRange(inits).getTypes());
+    builder.createBlock(&op.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
+    mapping.map(loop.getInductionVar(), steps.indexAt(builder, loc, op.getStep()));
+    for (auto [load, buffer] : llvm::zip_equal(section.loads, op.getSlot()))
+      buffers[load.load] = buffer;
+    Draining state;
+    for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
+      mapping.map(argument, op.getIterArgs()[index]);
+      bool starts = accumulating[index] && isZero(loop.getInitArgs()[index]);
+      state.written.push_back(starts ? Value(op.getIterArgs().back()) : Value());
+    }
+    draining = &state;
+    cloneBlock(*loop.getBody());
+    draining = nullptr;
+    SmallVector<Value> yielded =
+        llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return mapped(value); });
+    if (fresh)
+      yielded.push_back(flag(loc, true));
+    YieldOp::create(builder, loc, yielded);
+
+    builder.setInsertionPointAfter(op);
+    cursors[section.ring] = op.getNext();
+    for (auto [index, result] : llvm::enumerate(loop.getResults())) {
+      Value now = op.getResults()[index];
+      if (accumulating[index]) {
+        Value written = state.written[index] ? Value(op.getResults().back()) : Value();
+        auto wait =
+            WaitOp::create(builder, loc, TypeRange{cast<PendingType>(now.getType()).getTile()},
+                           ValueRange{now}, builder.getI32IntegerAttr(0), written);
+        now = convert(loc, wait.getResult(0), cast<RankedTensorType>(result.getType()));
+      }
+      mapping.map(result, now);
+    }
+  }
+
+  /// A store in chunks of columns, each through a slot of a store ring.
+  void send(const StorePlan &planned) {
+    tile::StoreOp store = planned.store;
+    Location loc = store.getLoc();
+    size_t cursor = storeCursor(planned.ring);
+    Value ring = ringOf(cursor);
+    RankedTensorType open = store.getTile().getType();
+    Value tile = convert(loc, mapped(store.getTile()), accumulatorType(open));
+    SmallVector<Value> start = coordinates(loc, planned.place);
+    int64_t columns = open.getDimSize(1), chunk = planned.slot.getShape()[1];
+    for (int64_t first = 0; first < columns; first += chunk) {
+      int64_t width = std::min(chunk, columns - first);
+      RankedTensorType type = accumulatorType(open.clone({open.getDimSize(0), width}));
+      Value part = tile;
+      if (width < columns)
+        part = SliceOp::create(builder, loc, type, tile, ArrayRef<int64_t>{0, first});
+      Value slot = StoreAcquireOp::create(builder, loc, ring, cursors[cursor]).getSlot();
+      auto buffer = BufferType::get({open.getDimSize(0), width}, open.getElementType(),
+                                    planned.slot.getSwizzle());
+      if (width < chunk)
+        slot =
+            SubbufferOp::create(builder, loc, buffer, slot, ValueRange(), ArrayRef<int64_t>{0, 0});
+      LocalStoreOp::create(builder, loc, part, slot);
+      SmallVector<Value> where(start);
+      if (first) {
+        Value by = arith::ConstantOp::create(
+            builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(first)));
+        Value &column = where[planned.place.dims[1]];
+        column = arith::AddIOp::create(builder, loc, column, by);
+      }
+      TmaStoreOp::create(builder, loc, slot, mapFor(planned, buffer), where);
+      StoreCommitOp::create(builder, loc, ring, cursors[cursor]);
+      advance(loc, cursor);
+    }
+  }
+
+  /// The map whose box is what one warpgroup stores of a chunk.
+  BlockArgument mapFor(const StorePlan &planned, BufferType buffer) {
+    plan::ArrayType array = planned.place.getType();
+    SmallVector<int64_t> box(array.getRank(), 1), order;
+    box[planned.place.dims[0]] = buffer.getShape()[0] / plan.warpgroups;
+    box[planned.place.dims[1]] = buffer.getShape()[1];
+    order.push_back(planned.place.dims[1]);
+    for (int64_t dim = array.getRank() - 1; dim >= 0; --dim)
+      if (dim != order.front())
+        order.push_back(dim);
+    return host.addTensorMap(
+        planned.place.array,
+        ViewType::get(array.getContext(), array.getElementType(), box, order, buffer.getSwizzle()));
+  }
+
+  DenseMap<Operation *, SmallVector<const Section *, 1>> first, last;
+  DenseMap<Operation *, Value> buffers;  ///< of the load that fills it
+  DenseMap<const Section *, Value> held; ///< the cursor of the slot in use
+  Draining *draining = nullptr;
+};
+
+} // namespace
+
+void buildConsumer(OpBuilder &builder, Block &body, const ProductPlan &plan, HostSide &host,
+                   const MadeRings &made, function_ref<bool(Operation *)> isCloned) {
+  Consumer consumer(builder, plan, host, made);
+  consumer.start(body.getParentOp()->getLoc());
+  consumer.run(body, isCloned);
+}
+
+} // namespace girih::wg

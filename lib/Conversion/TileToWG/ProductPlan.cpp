@@ -1,0 +1,448 @@
+// Which operand comes from where, which slots there are, and how many warpgroups multiply.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ProductPlan.h"
+#include "BackwardSlice.h"
+#include "girih/Conversion/TileToWG/TileToWG.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace girih::wg {
+
+const Product *ProductPlan::find(tile::DotOp dot) const {
+  auto found = llvm::find_if(products, [&](const Product &p) { return p.dot == dot; });
+  return found == products.end() ? nullptr : &*found;
+}
+
+const StorePlan *ProductPlan::find(tile::StoreOp store) const {
+  auto found = llvm::find_if(stores, [&](const StorePlan &s) { return s.store == store; });
+  return found == stores.end() ? nullptr : &*found;
+}
+
+const Section *ProductPlan::drainOf(Block *block) const {
+  auto found =
+      llvm::find_if(sections, [&](const Section &s) { return s.drains && s.block == block; });
+  return found == sections.end() ? nullptr : &*found;
+}
+
+std::optional<int64_t> hintOf(gpu::GPUFuncOp kernel, StringRef name) {
+  auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr);
+  auto hint = hints ? hints.getAs<IntegerAttr>(name) : IntegerAttr();
+  return hint ? std::optional(hint.getInt()) : std::nullopt;
+}
+
+// PTX ISA 9.0, 9.7.15.2 and 9.7.15.5: types, K of one instruction, N.
+bool fitsWgmma(tile::DotOp dot, std::string &why) {
+  auto a = dot.getA().getType(), b = dot.getB().getType();
+  RankedTensorType result = dot.getResult().getType();
+  Type type = a.getElementType();
+  if (!type.isF16() && !type.isBF16()) {
+    why = "its operands are no f16 or bf16";
+    return false;
+  }
+  if (type != b.getElementType() || !result.getElementType().isF32()) {
+    why = "wgmma multiplies operands of one type into f32";
+    return false;
+  }
+  if (a.getDimSize(1) % 16) {
+    why = "K = " + std::to_string(a.getDimSize(1)) + " is no multiple of 16";
+    return false;
+  }
+  if (result.getDimSize(0) % 64) {
+    why = "M = " + std::to_string(result.getDimSize(0)) + " is no multiple of 64";
+    return false;
+  }
+  if (result.getDimSize(1) % 8 || result.getDimSize(1) > 256) {
+    why = "N = " + std::to_string(result.getDimSize(1)) + " is no multiple of 8 up to 256";
+    return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// The way from an operand of a product back to a load: transpositions, and reshapes that add or
+/// drop dimensions of one element.
+struct OperandChain {
+  tile::LoadOp load;
+  SmallVector<int64_t> dims; ///< the load's dimension behind each of the operand's
+  SmallVector<Operation *> between;
+};
+
+/// For each dimension of `to`, that of `from` with the same extent, if they differ in dimensions of
+/// one element only.
+std::optional<SmallVector<int64_t>> matchReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<int64_t> map;
+  size_t next = 0;
+  for (int64_t extent : to) {
+    while (next < from.size() && from[next] != extent && from[next] == 1)
+      ++next;
+    if (next == from.size() || from[next] != extent)
+      return std::nullopt;
+    map.push_back(static_cast<int64_t>(next++));
+  }
+  if (llvm::any_of(from.drop_front(next), [](int64_t extent) { return extent != 1; }))
+    return std::nullopt;
+  return map;
+}
+
+std::optional<OperandChain> chainOf(Value operand) {
+  OperandChain chain;
+  chain.dims = {0, 1};
+  while (Operation *op = operand.getDefiningOp()) {
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      chain.load = load;
+      return chain;
+    }
+    chain.between.push_back(op);
+    if (auto transpose = dyn_cast<tile::TransposeOp>(op)) {
+      for (int64_t &dim : chain.dims)
+        dim = transpose.getOrder()[dim];
+      operand = transpose.getSource();
+    } else if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
+      auto map = matchReshape(reshape.getSource().getType().getShape(),
+                              reshape.getTile().getType().getShape());
+      if (!map)
+        return std::nullopt;
+      for (int64_t &dim : chain.dims)
+        dim = (*map)[dim];
+      operand = reshape.getSource();
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether every use of a load ends in a product, by way of ops of chains.
+bool feedsProductsOnly(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tile::DotOp>(user))
+      return use.getOperandNumber() < 2;
+    return isa<tile::TransposeOp, tile::ReshapeOp>(user) && feedsProductsOnly(user->getResult(0));
+  });
+}
+
+/// Whether elements of different rows never meet on the way from `value` on, and every store of it
+/// ends at the same row as `bound` does: then rows beyond the bound may hold anything.
+bool rowsStayApart(Value value, tile::SliceOp bound, DenseSet<Value> &seen) {
+  if (!seen.insert(value).second)
+    return true;
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tile::StoreOp>(user)) {
+      auto store = cast<tile::StoreOp>(user);
+      auto slice = store.getView().getDefiningOp<tile::SliceOp>();
+      return use.getOperandNumber() == 0 && slice && slice.getDim() == 0 &&
+             slice.getLow() == bound.getLow() && slice.getHigh() == bound.getHigh();
+    }
+    if (auto dot = dyn_cast<tile::DotOp>(user))
+      return use.getOperandNumber() != 1 && rowsStayApart(dot.getResult(), bound, seen);
+    if (auto reduce = dyn_cast<tile::ReduceOp>(user))
+      return reduce.getDim() == 1 && llvm::all_of(reduce->getResults(), [&](Value result) {
+               return rowsStayApart(result, bound, seen);
+             });
+    if (auto expand = dyn_cast<tile::ExpandOp>(user))
+      return expand.getDim() == 1 && rowsStayApart(expand.getTile(), bound, seen);
+    if (isa<tile::BroadcastOp>(user) || isa<tile::CastOp>(user) ||
+        user->hasTrait<OpTrait::Elementwise>())
+      return rowsStayApart(user->getResult(0), bound, seen);
+    if (auto loop = dyn_cast<scf::ForOp>(user)) {
+      if (use.getOperandNumber() < loop.getNumControlOperands())
+        return false;
+      return rowsStayApart(loop.getTiedLoopRegionIterArg(&use), bound, seen) &&
+             rowsStayApart(loop.getTiedLoopResult(&use), bound, seen);
+    }
+    if (isa<scf::YieldOp>(user)) {
+      Operation *parent = user->getParentOp();
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        return rowsStayApart(loop.getRegionIterArg(use.getOperandNumber()), bound, seen) &&
+               rowsStayApart(loop.getResult(use.getOperandNumber()), bound, seen);
+      return isa<scf::IfOp>(parent) &&
+             rowsStayApart(parent->getResult(use.getOperandNumber()), bound, seen);
+    }
+    return false;
+  });
+}
+
+/// "128x64".
+std::string extents(ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t extent : shape)
+    text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
+/// Whether an op reads an array that the kernel does not write.
+bool readsInput(Operation *op, const HostSide &host) {
+  if (!isa<tile::ReadOp, tile::LoadOp>(op))
+    return false;
+  Value view = op->getOperand(0);
+  while (Operation *from = view.getDefiningOp()) {
+    if (auto root = dyn_cast<tile::ViewOp>(from)) {
+      Value array = host.passedFor(root.getPointer());
+      auto type = array ? dyn_cast<plan::ArrayType>(array.getType()) : plan::ArrayType();
+      return type && type.getAccess() == plan::Access::In;
+    }
+    if (!isa<tile::SelectOp, tile::SliceOp, tile::PermuteOp>(from))
+      return false;
+    view = from->getOperand(0);
+  }
+  return false;
+}
+
+/// Why another role cannot find out by itself where and when to load; empty if it can.
+std::string dependsOnWrites(tile::LoadOp load, const ArrayPlace &place, const HostSide &host) {
+  BackwardSlice slice;
+  if (Operation *parent = load->getParentOp(); !isa<gpu::GPUFuncOp>(parent))
+    slice.addOp(parent);
+  for (ArrayRef<Value> terms : place.coordinates)
+    for (Value term : terms)
+      slice.addValue(term);
+  for (Operation *op : slice.getOps())
+    if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(op) &&
+        !readsInput(op, host))
+      return "its place depends on what " + op->getName().getStringRef().str() +
+             " gives, which one role alone can execute";
+  return {};
+}
+
+class Planner {
+public:
+  Planner(gpu::GPUFuncOp kernel, const HostSide &host) : kernel(kernel), host(host) {}
+
+  FailureOr<ProductPlan> run() {
+    kernel.walk([&](tile::DotOp dot) { plan.products.push_back({dot, {}, {}, -1}); });
+    if (failed(chooseWarpgroups()))
+      return failure();
+    for (Product &product : plan.products) {
+      chooseOperand(product, 0);
+      chooseOperand(product, 1);
+      product.carried = carriedBy(product.dot);
+    }
+    makeSections();
+    makeRings();
+    planStores(kernel, host, plan);
+    return std::move(plan);
+  }
+
+private:
+  /// As many as the hint says, or as many, at most three beside the one that loads, as share out
+  /// the 64 rows of an instruction.
+  LogicalResult chooseWarpgroups() {
+    int64_t blocks = 0;
+    for (Product &product : plan.products)
+      blocks = std::gcd(blocks, product.dot.getResult().getType().getDimSize(0) / 64);
+    if (std::optional<int64_t> warps = hintOf(kernel, "warps")) {
+      if (*warps % 4 || *warps < 4 || *warps > 12 || blocks % (*warps / 4))
+        return kernel.emitError("the hint warps is ")
+               << *warps << "; expected 4, 8 or 12 with 64 rows of every product, or a multiple, "
+               << "for each warpgroup of four: the products' rows are multiples of " << 64 * blocks;
+      plan.warpgroups = *warps / 4;
+      return success();
+    }
+    for (int64_t warpgroups : {3, 2, 1})
+      if (blocks % warpgroups == 0 && (warpgroups < 3 || blocks == 3)) {
+        plan.warpgroups = warpgroups;
+        break;
+      }
+    return success();
+  }
+
+  /// The number of the iteration argument that a product adds to in place; -1 if there is none.
+  int64_t carriedBy(tile::DotOp dot) {
+    auto argument = dyn_cast_if_present<BlockArgument>(dot.getAccumulator());
+    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+    if (!argument || !loop || argument.getOwner() != loop.getBody() ||
+        argument.getArgNumber() < 1 || !argument.hasOneUse() || !dot.getResult().hasOneUse())
+      return -1;
+    int64_t index = argument.getArgNumber() - 1;
+    return loop.getYieldedValues()[index] == dot.getResult() ? index : -1;
+  }
+
+  void chooseOperand(Product &product, int which) {
+    ProductOperand &operand = which ? product.b : product.a;
+    Value tile = product.dot->getOperand(which);
+    std::string why = chooseRing(product, operand, tile);
+    if (why.empty())
+      return;
+    auto type = cast<RankedTensorType>(tile.getType());
+    std::optional<OperandChain> chain = chainOf(tile);
+    if (which == 0 && !chain) {
+      operand.source = OperandSource::Registers;
+      emitRemark(product.dot.getLoc(), "operand a stays in registers: ") << why;
+      return;
+    }
+    operand.source = OperandSource::Memory;
+    // Along K as wgmma reads it best; a swizzle fits since K is a multiple of 32 bytes.
+    int64_t fast = which == 0 ? 1 : 0;
+    int64_t span = swizzleFor(type.getDimSize(fast) * getStorageBits(type.getElementType()) / 8);
+    operand.buffer = BufferType::get(type.getContext(), type.getShape(), type.getElementType(),
+                                     ArrayRef<int64_t>{fast, 1 - fast}, span);
+    Location loc = chain ? chain->load.getLoc() : product.dot.getLoc();
+    emitRemark(loc) << "operand " << (which ? "b" : "a") << " not by TMA: " << why
+                    << "; through registers into shared memory";
+  }
+
+  /// Makes an operand one that TMA brings; the answer says why not, or is empty.
+  std::string chooseRing(Product &product, ProductOperand &operand, Value tile) {
+    std::optional<OperandChain> chain = chainOf(tile);
+    if (!chain)
+      return "it is computed by the kernel";
+    tile::LoadOp load = chain->load;
+    if (!feedsProductsOnly(load.getTile()))
+      return "it is used by other operations than products";
+    if (load.getFill() && !matchPattern(load.getFill(), m_AnyZeroFloat()) &&
+        !matchPattern(load.getFill(), m_Zero()))
+      return "elements outside are not zero";
+    Result<ArrayPlace> place = findArray(load.getView(), load.getIndices(), host);
+    if (!place)
+      return place.error();
+    if (place->getType().getAccess() != plan::Access::In)
+      return "the kernel may write " + host.nameOf(place->array) +
+             ", and the role that loads would not know when";
+    if (std::string why = dependsOnWrites(load, *place, host); !why.empty())
+      return why;
+
+    bool isA = tile == product.dot.getA();
+    for (int64_t dim = 0; dim < static_cast<int64_t>(place->slices.size()); ++dim) {
+      tile::SliceOp slice = place->slices[dim];
+      if (!slice)
+        continue;
+      DenseSet<Value> seen;
+      if (!isA || dim != chain->dims[0] || !rowsStayApart(product.dot.getResult(), slice, seen))
+        return "it is a slice, beyond whose end TMA would read the neighbours";
+    }
+
+    auto shape = cast<RankedTensorType>(tile.getType()).getShape();
+    SmallVector<int64_t> arrayDims;
+    for (int64_t dim : chain->dims)
+      arrayDims.push_back(place->dims[dim]);
+    Result<TmaCopy> copy = chooseCopy(place->getType(), shape, arrayDims);
+    if (!copy)
+      return copy.error();
+    auto known = ringLoads.find(load);
+    if (known != ringLoads.end() && known->second.copy.buffer != copy->buffer)
+      return "another product reads it by rows and columns in the other order";
+
+    operand = {OperandSource::Ring, load, copy->buffer};
+    for (Operation *op : chain->between)
+      plan.absorbed.insert(op);
+    plan.absorbed.insert(load);
+    if (known == ringLoads.end()) {
+      emitRemark(load.getLoc(), "loads ")
+          << host.nameOf(place->array) << " by TMA, box " << extents(copy->view.getBox())
+          << ", swizzle " << copy->view.getSwizzle();
+      ringLoads.insert({load, RingLoad{load, std::move(*place), *copy}});
+    }
+    return {};
+  }
+
+  /// The products that read a load.
+  SmallVector<const Product *> readersOf(tile::LoadOp load) {
+    SmallVector<const Product *> readers;
+    for (Product &product : plan.products)
+      if ((product.a.source == OperandSource::Ring && product.a.load == load) ||
+          (product.b.source == OperandSource::Ring && product.b.load == load))
+        readers.push_back(&product);
+    return readers;
+  }
+
+  /// Whether every product of a loop's step stands directly in its body, adds to what the loop
+  /// carries and gets its operands from slots that are filled in the body.
+  bool isDrainLoop(Block *body) {
+    auto loop = dyn_cast<scf::ForOp>(body->getParentOp());
+    if (!loop || loop.getUnsignedCmp())
+      return false;
+    bool drains = true, any = false;
+    loop.getBody()->walk([&](Operation *op) {
+      if (auto dot = dyn_cast<tile::DotOp>(op)) {
+        const Product *product = plan.find(dot);
+        any = true;
+        drains &= dot->getBlock() == body && product->carried >= 0;
+        for (const ProductOperand *operand : {&product->a, &product->b})
+          drains &= operand->source == OperandSource::Ring && operand->load->getBlock() == body;
+      }
+      if (auto load = dyn_cast<tile::LoadOp>(op))
+        drains &= !ringLoads.count(load) || load->getBlock() == body;
+      drains &= !isa<tile::StoreOp>(op);
+    });
+    return drains && any;
+  }
+
+  void makeSections() {
+    for (auto &[load, ringLoad] : ringLoads) {
+      auto op = cast<tile::LoadOp>(load);
+      SmallVector<const Product *> readers = readersOf(op);
+      bool drains = isDrainLoop(load->getBlock());
+      auto same = llvm::find_if(plan.sections, [&](const Section &section) {
+        if (section.block != load->getBlock())
+          return false;
+        return section.drains || readersOf(section.loads.front().load) == readers;
+      });
+      if (same == plan.sections.end()) {
+        plan.sections.emplace_back();
+        same = std::prev(plan.sections.end());
+        same->block = load->getBlock();
+        same->drains = drains;
+      }
+      same->loads.push_back(ringLoad);
+      for (const Product *reader : readers) {
+        Operation *use = same->block->findAncestorOpInBlock(*reader->dot);
+        if (!same->firstUse || use->isBeforeInBlock(same->firstUse))
+          same->firstUse = use;
+        if (!same->lastUse || same->lastUse->isBeforeInBlock(use))
+          same->lastUse = use;
+      }
+    }
+  }
+
+  /// Sections of one shape whose blocks do not enclose each other are never alive at once, so they
+  /// share a ring.
+  void makeRings() {
+    SmallVector<SmallVector<size_t>> sharers;
+    for (auto [number, section] : llvm::enumerate(plan.sections)) {
+      SmallVector<BufferType> buffers;
+      std::string name;
+      for (const RingLoad &load : section.loads) {
+        buffers.push_back(load.copy.buffer);
+        name += (name.empty() ? "" : "_") + host.nameOf(load.place.array);
+      }
+      bool inLoop = isa<LoopLikeOpInterface>(section.block->getParentOp());
+      auto apart = [&](size_t other) {
+        Block *a = section.block, *b = plan.sections[other].block;
+        return a != b && !a->getParentOp()->isAncestor(b->getParentOp()) &&
+               !b->getParentOp()->isAncestor(a->getParentOp());
+      };
+      size_t ring = 0;
+      while (ring < plan.rings.size() &&
+             !(plan.rings[ring].buffers == buffers && llvm::all_of(sharers[ring], apart)))
+        ++ring;
+      if (ring == plan.rings.size()) {
+        plan.rings.push_back({buffers, inLoop, name});
+        sharers.emplace_back();
+      }
+      plan.rings[ring].inLoop |= inLoop;
+      sharers[ring].push_back(number);
+      section.ring = ring;
+    }
+  }
+
+  gpu::GPUFuncOp kernel;
+  const HostSide &host;
+  ProductPlan plan;
+  llvm::MapVector<Operation *, RingLoad> ringLoads;
+};
+
+} // namespace
+
+FailureOr<ProductPlan> planProducts(gpu::GPUFuncOp kernel, const HostSide &host) {
+  return Planner(kernel, host).run();
+}
+
+} // namespace girih::wg

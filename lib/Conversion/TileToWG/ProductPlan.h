@@ -1,0 +1,104 @@
+// What becomes of the products of a kernel and of the loads that feed them: decided before
+// anything is rewritten, then read by the two roles.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef GIRIH_LIB_CONVERSION_TILETOWG_PRODUCTPLAN_H
+#define GIRIH_LIB_CONVERSION_TILETOWG_PRODUCTPLAN_H
+
+#include "TmaAccess.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <vector>
+
+namespace girih::wg {
+
+/// How wgmma gets an operand.
+enum class OperandSource {
+  Ring,      ///< a TMA copy in another role fills a slot
+  Registers, ///< operand a, computed by the role itself
+  Memory,    ///< the role itself puts a tile into a buffer
+};
+
+struct ProductOperand {
+  OperandSource source = OperandSource::Memory;
+  tile::LoadOp load; ///< of a Ring
+  BufferType buffer; ///< of a Ring or of Memory: rows and columns are the operand's
+};
+
+/// A tile.dot that becomes a wg.mma.
+struct Product {
+  tile::DotOp dot;
+  ProductOperand a, b;
+  /// The iteration argument of the enclosing loop that it adds to, with no other use; -1 without.
+  int64_t carried = -1;
+};
+
+/// A load that becomes a TMA copy.
+struct RingLoad {
+  tile::LoadOp load;
+  ArrayPlace place;
+  TmaCopy copy;
+};
+
+/// Loads of one block whose buffers are filled together and given back together: one slot.
+struct Section {
+  mlir::Block *block = nullptr;
+  std::vector<RingLoad> loads;
+  /// In `block`, the first and the last op that reads the slot.
+  mlir::Operation *firstUse = nullptr, *lastUse = nullptr;
+  size_t ring = 0;
+  /// The slots' loop, where a step of the loop is one slot for both roles and every product of it
+  /// adds to what the loop carries.
+  bool drains = false;
+};
+
+/// A ring: what its slots hold, and whether the loads stand in no loop.
+struct RingPlan {
+  llvm::SmallVector<BufferType> buffers;
+  bool inLoop = false;
+  std::string name;
+};
+
+/// A tile.store that goes through shared memory, in chunks of columns, by TMA.
+struct StorePlan {
+  tile::StoreOp store;
+  ArrayPlace place;
+  BufferType slot; ///< of the whole role
+  size_t ring = 0;
+};
+
+struct ProductPlan {
+  int64_t warpgroups = 1;
+  std::vector<Product> products;
+  std::vector<Section> sections;
+  llvm::SmallVector<RingPlan> rings;
+  std::vector<StorePlan> stores;
+  llvm::SmallVector<BufferType> storeRings;
+  /// Ops that only lead from a Ring load to a product.
+  llvm::DenseSet<mlir::Operation *> absorbed;
+
+  const Product *find(tile::DotOp dot) const;
+  const StorePlan *find(tile::StoreOp store) const;
+  /// The section of a block that drains; null without.
+  const Section *drainOf(mlir::Block *block) const;
+};
+
+/// Decides for every product of a kernel; remarks say what, at the user's lines. Fails, with an
+/// error, if a hint cannot be followed.
+mlir::FailureOr<ProductPlan> planProducts(mlir::gpu::GPUFuncOp kernel, const HostSide &host);
+
+/// Whether wgmma can do a product as it stands; otherwise `why`.
+bool fitsWgmma(tile::DotOp dot, std::string &why);
+
+/// Decides which stores of tiles go out by TMA; part of planProducts.
+void planStores(mlir::gpu::GPUFuncOp kernel, const HostSide &host, ProductPlan &plan);
+
+/// The number of a hint of the kernel; nothing if it is absent or no integer.
+std::optional<int64_t> hintOf(mlir::gpu::GPUFuncOp kernel, llvm::StringRef name);
+
+} // namespace girih::wg
+
+#endif // GIRIH_LIB_CONVERSION_TILETOWG_PRODUCTPLAN_H
