@@ -25,6 +25,8 @@ This page is made from the `Passes.td` files by `ninja girih_docs`; change those
 ```
 canonicalize, cse        (upstream; simplify=false leaves them out)
 tile-specialize          kernels get their roles
+wg-assign-layouts        tiles get their layouts, with conversions where two meet
+canonicalize, cse        (upstream; as before)
 verify-wg-phase          every tile has a layout, no product is left
 ```
 

@@ -22,7 +22,13 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
     manager.addPass(mlir::createCSEPass());
   }
   manager.addPass(wg::createTileSpecialize());
-  manager.nest<mlir::gpu::GPUModuleOp>().addPass(wg::createVerifyWGPhase());
+  mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
+  device.addPass(wg::createAssignLayouts());
+  if (options.simplify) {
+    device.addPass(mlir::createCanonicalizerPass());
+    device.addPass(mlir::createCSEPass());
+  }
+  device.addPass(wg::createVerifyWGPhase());
 }
 
 void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &options) {

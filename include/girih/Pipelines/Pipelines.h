@@ -16,7 +16,7 @@ namespace girih {
 struct TileToWGOptions : mlir::PassPipelineOptions<TileToWGOptions> {
   PassOptions::Option<bool> simplify{
       *this, "simplify",
-      llvm::cl::desc("Fold constants and merge equal values before anything else"),
+      llvm::cl::desc("Fold constants and merge equal values, before roles and behind layouts"),
       llvm::cl::init(true)};
 };
 

@@ -73,6 +73,39 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::girih::wg::WGDialect"];
 }
 
+def AssignLayouts : Pass<"wg-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Give every tile a layout";
+  let description = [{
+    A layout spreads from where it is known: through ops that work element by element, what loops and branches carry, and
+    by the rules of docs/Layout.md through reductions, broadcasts and other changes of shape. It is known first where a type
+    states it (accumulators, operands of wgmma, whatever the author of wg code wrote), then at accesses to global memory,
+    those in loops and of large tiles first: vectors of 16 bytes along the contiguous dimension, lanes beside each other. The
+    rest gets the same as if it were loaded.
+
+    Constants, splats and iotas belong to the op that uses them. Where a value has one layout and a use needs another, the
+    value is computed anew or converted, whichever takes fewer transactions of shared memory; an access that would touch
+    more sectors of memory than a conversion costs has its tile converted. A conversion stands where the value is made,
+    outside of loops that only use it.
+
+    ```mlir
+    %t = tile.load %x[%i, %j] : !tile.view<f32, rank = 2, contiguous = 1, align = 16> -> tensor<64x64xf32>
+    %u = tile.transpose %t [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %u, %y[%j, %i] : tensor<64x64xf32>, !tile.view<f32, rank = 2, contiguous = 1, align = 16>
+    // becomes
+    %t = tile.load %x[%i, %j] : ... -> tensor<64x64xf32, #rows>
+    %u = tile.transpose %t [1, 0] : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #columns>
+    %v = wg.convert_layout %u : tensor<64x64xf32, #columns> -> tensor<64x64xf32, #rows>
+    tile.store %v, %y[%j, %i] : tensor<64x64xf32, #rows>, ...
+    ```
+
+    Remarks say how each access moves its tile, and where a conversion stands, what it costs and which element forces it.
+
+    Preconditions: kernels have roles, or a `known_block_size`. Kernels with a `tile.dot` are left as they are. Tiles that
+    have a layout keep it; `wg.convert_layout` ops that turn out to convert nothing are taken away.
+  }];
+  let dependentDialects = ["::girih::wg::WGDialect"];
+}
+
 def VerifyWGPhase : Pass<"verify-wg-phase", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Check that a gpu.module has left the tile phase";
   let description = [{

@@ -27,6 +27,10 @@ bool isInTilePhase(mlir::gpu::GPUFuncOp kernel);
 /// error, if the kernel's hints cannot be followed.
 mlir::LogicalResult specializeWithoutProducts(mlir::gpu::GPUFuncOp kernel);
 
+/// Gives every tile of a kernel a layout; see `wg-assign-layouts`. Fails, with an error, where no
+/// layout or no conversion does.
+mlir::LogicalResult assignLayouts(mlir::gpu::GPUFuncOp kernel);
+
 /// Makes roles of the body of a kernel with products: one that loads what TMA can bring, one that
 /// computes; see `tile-specialize`. Fails, with an error, if the kernel's hints cannot be followed.
 mlir::LogicalResult specializeProducts(mlir::gpu::GPUFuncOp kernel);

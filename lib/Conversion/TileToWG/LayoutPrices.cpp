@@ -1,0 +1,173 @@
+// Prices of accesses and conversions; see the header.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LayoutPrices.h"
+#include "LayoutProblem.h"
+
+#include "girih/Layout/Blocked.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace girih::wg {
+
+static constexpr int64_t kSectorBytes = 32;
+static constexpr int64_t kMaxVectorBytes = 16;
+
+/// Bytes of an element in memory.
+static int64_t bytesOf(Type elementType) {
+  return std::max<int64_t>(1, elementType.getIntOrFloatBitWidth() / 8);
+}
+
+/// Elements of a type that share a 32-bit register.
+static int64_t packOf(Type elementType) {
+  unsigned bits = elementType.getIntOrFloatBitWidth();
+  return bits == 16 || bits == 8 ? 32 / bits : 1;
+}
+
+static int64_t warpsOf(const Layout &layout) {
+  return static_cast<int64_t>(layout.inSize(Dim::Warp)) * layout.inSize(Dim::Warpgroup);
+}
+
+/// How many warps hold what another one holds, by the digits of their index that lead nowhere.
+static int64_t replicasOfWarps(const Layout &layout) {
+  int64_t replicas = 1;
+  auto isIdle = [](Dim dim, const std::vector<int32_t> &to) {
+    return (dim == Dim::Warp || dim == Dim::Warpgroup) && llvm::all_equal(to) && to[0] == 0;
+  };
+  for (const Base &base : layout.spec().bases)
+    replicas *= isIdle(base.dim, base.to) ? 2 : 1;
+  for (const Repeat &repeat : layout.spec().repeats)
+    replicas *= isIdle(repeat.dim, repeat.step) ? repeat.extent : 1;
+  return replicas;
+}
+
+GlobalAccess globalAccess(const Layout &layout, RankedTensorType tile, tile::ViewType view,
+                          bool isStore) {
+  Extents shape = tileExtents(tile);
+  int64_t bytes = bytesOf(tile.getElementType()), registers = layout.inSize(Dim::Register);
+  GlobalAccess access;
+  access.ideal = llvm::divideCeil(tile.getNumElements() * bytes, kSectorBytes);
+
+  auto indexAt = [&](int64_t lane, int64_t reg) {
+    Point slot;
+    slot[Dim::Lane] = static_cast<int32_t>(lane);
+    slot[Dim::Register] = static_cast<int32_t>(reg);
+    return indexOf(shape, layout.apply(slot));
+  };
+  // The longest power of two of registers that walk along the contiguous dimension from a multiple
+  // of their number, in each lane of the first warp.
+  if (view.hasContiguous()) {
+    size_t fast = view.getContiguous();
+    auto isVector = [&](int64_t vector) {
+      if (registers % vector != 0)
+        return false;
+      for (int64_t lane = 0; lane < layout.inSize(Dim::Lane); ++lane)
+        for (int64_t reg = 0; reg < registers; ++reg) {
+          Extents first = indexAt(lane, reg / vector * vector), here = indexAt(lane, reg);
+          first[fast] += static_cast<int32_t>(reg % vector);
+          if (here != first || (reg % vector == 0 && here[fast] % vector != 0))
+            return false;
+        }
+      return true;
+    };
+    int64_t most = std::min(kMaxVectorBytes, view.getAlign()) / bytes;
+    while (access.vector * 2 <= most && isVector(access.vector * 2))
+      access.vector *= 2;
+  }
+
+  int64_t sectors = 0;
+  for (int64_t reg = 0; reg < registers; reg += access.vector) {
+    llvm::SmallSet<std::vector<int32_t>, 32> touched;
+    for (int64_t lane = 0; lane < layout.inSize(Dim::Lane); ++lane) {
+      Extents index = indexAt(lane, reg);
+      if (view.hasContiguous()) {
+        int32_t &along = index[view.getContiguous()];
+        along = static_cast<int32_t>(along * bytes / kSectorBytes);
+      }
+      touched.insert(index);
+    }
+    sectors += static_cast<int64_t>(touched.size());
+  }
+  access.sectors = sectors * warpsOf(layout) / (isStore ? replicasOfWarps(layout) : 1);
+  return access;
+}
+
+/// A blocked layout with vectors of at most `most` elements along `fastest`; shorter where longer
+/// ones would leave threads without an element of their own, down to what fills a register.
+static LayoutAttr blockedLayout(RankedTensorType tile, int64_t fastest, int64_t most,
+                                int64_t warps) {
+  int64_t extent = tile.getDimSize(fastest), count = tile.getNumElements();
+  auto dividing = [&](int64_t limit) {
+    return std::min<int64_t>(llvm::bit_floor(static_cast<uint64_t>(std::max<int64_t>(limit, 1))),
+                             extent & -extent);
+  };
+  int64_t vector = dividing(most), least = dividing(packOf(tile.getElementType()));
+  while (vector > least && count % (vector * warps * 32) != 0)
+    vector /= 2;
+  girih::Result<Layout> layout = blocked(tileExtents(tile), static_cast<int32_t>(fastest),
+                                         static_cast<int32_t>(std::max(vector, least)),
+                                         static_cast<int32_t>(std::min<int64_t>(warps, 4)),
+                                         static_cast<int32_t>(std::max<int64_t>(warps / 4, 1)));
+  return LayoutAttr::get(tile.getContext(), *layout);
+}
+
+LayoutAttr preferredLayout(RankedTensorType tile, tile::ViewType view, int64_t warps) {
+  if (!view.hasContiguous())
+    return defaultLayout(tile, warps);
+  int64_t most = std::min(kMaxVectorBytes, view.getAlign()) / bytesOf(tile.getElementType());
+  return blockedLayout(tile, view.getContiguous(), most, warps);
+}
+
+LayoutAttr defaultLayout(RankedTensorType tile, int64_t warps) {
+  return blockedLayout(tile, tile.getRank() - 1, kMaxVectorBytes / bytesOf(tile.getElementType()),
+                       warps);
+}
+
+const ConversionPrice &ConversionPrices::of(LayoutAttr from, LayoutAttr to, Type elementType) {
+  int64_t bytes = bytesOf(elementType);
+  auto [entry, isNew] = known.try_emplace({from, to, static_cast<unsigned>(bytes)});
+  ConversionPrice &price = entry->second;
+  if (!isNew || from == to)
+    return price;
+  const Layout &source = from.getLayout(), &result = to.getLayout();
+  for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Warpgroup})
+    if (source.inSize(dim) != result.inSize(dim)) {
+      price.error = "one is shared by " + std::to_string(source.inSize(dim)) + ", the other by " +
+                    std::to_string(result.inSize(dim)) + " of dimension '" +
+                    std::string(nameOf(dim)) + "'";
+      return price;
+    }
+  girih::Result<Conversion> conversion = convert(source, result);
+  if (!conversion) {
+    price.error = conversion.error();
+    return price;
+  }
+  price.kind = conversion->kind;
+  price.reason = conversion->reason;
+  int64_t warps = warpsOf(result);
+  // 32-bit words that a warp's lanes have of it.
+  int64_t words = llvm::divideCeil(result.inSize(Dim::Register) * bytes, 4);
+  switch (price.kind) {
+  case ConversionKind::None:
+  case ConversionKind::RegisterPermutation:
+    break;
+  case ConversionKind::QuadShuffle:
+  case ConversionKind::WarpShuffle:
+    price.transactions = words * warps;
+    break;
+  case ConversionKind::SharedMemory: {
+    // Each element is written once and read by whoever holds it; a barrier before and behind, each
+    // about as long as four transactions of a warp.
+    int64_t elements = int64_t(source.rows()) * source.cols();
+    price.transactions = llvm::divideCeil(elements * bytes, 128) + words * warps + 8 * warps;
+    break;
+  }
+  }
+  return price;
+}
+
+} // namespace girih::wg
