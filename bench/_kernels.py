@@ -43,7 +43,7 @@ def gemm(
         "BK": bk,
         "persistent": persistent,
     }
-    text = emit_module(example.matmul.function, example.matmul.parameters, signature)[0]
+    text = emit_module(example.matmul.definition, example.matmul.parameters, signature)[0]
     name = f"gemm_{bm}x{bn}x{bk}_{storage}_{out}" + ("_persistent" if persistent else "")
     return Kernel(name, "wg", text)
 
@@ -72,15 +72,15 @@ def matmul(
 ) -> Kernel:
     """A product of girih.kernels with tiles of bm x bn x 64."""
     signature = {
-        "a": ArraySignature(gr.bf16, 1),
-        "b": ArraySignature(gr.bf16, 1 if storage == "kn" else 0),
-        "c": ArraySignature(gr.f32 if out == "f32" else gr.bf16, 1),
+        "a": _matrix(gr.bf16, 1),
+        "b": _matrix(gr.bf16, 1 if storage == "kn" else 0),
+        "c": _matrix(gr.f32 if out == "f32" else gr.bf16, 1),
         "BM": bm,
         "BN": bn,
         "BK": 64,
         **more,
     }
-    text = emit_module(kernel.function, kernel.parameters, signature)[0]
+    text = emit_module(kernel.definition, kernel.parameters, signature)[0]
     details = "".join(f"_{name}{value}" for name, value in more.items())
     return Kernel(f"{kernel.__name__}_{bm}x{bn}x64_{storage}_{out}{details}", "wg", text)
 

@@ -420,12 +420,24 @@ def test_arguments_of_other_kinds():
     assert gr.empty(np.int64(3), gr.f32).shape == (3,)
 
 
-def test_a_file_that_changed_under_a_kernel(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "import girih as gr\n@gr.kernel\ndef another(c: gr.Out):\n    pass\n",
+            "another function stands",
+        ),
+        ("1\n2 +\n3\n", "the source of 'one' is not a function any more"),
+        ("\n", "the source of 'one' is gone"),
+    ],
+)
+def test_a_file_that_changes_while_it_is_loaded(tmp_path, text, message):
     file = tmp_path / "changed.py"
-    text = 'import girih as gr\n@gr.kernel\ndef one(c: gr.Out["M,N"]):\n    pass\n'
+    source = "import girih as gr\n@gr.kernel\ndef one(c: gr.Out):\n    pass\n"
+    file.write_text(source)
+    compiled = compile(source, str(file), "exec")
     file.write_text(text)
     names = {}
-    exec(compile(text, str(file), "exec"), names)
-    file.write_text(text.replace("one", "another"))
-    with pytest.raises(gr.CompileError, match="another function stands where 'one' was"):
-        names["one"].compile(gr.empty((64, 64), gr.f32))
+    exec(compiled, names)
+    with pytest.raises(gr.CompileError, match=f"{message}.*{file} changed while it was loaded"):
+        names["one"].emit(gr.empty(3, gr.f32))

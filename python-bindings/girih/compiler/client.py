@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import sys
 import tempfile
@@ -69,7 +68,7 @@ def _error(
     if not errors:
         return CompileError(f"kernel '{name}' did not compile and the compiler gave no reason")
     first = errors[0]
-    places = [_place(location) for location in first.get("locations", [])]
+    places = [_place(location, sources) for location in first.get("locations", [])]
     known = [place for place in places if place is not None]
     if not known and name in sources and f"kernel '{name}'" in first["message"]:
         # About the kernel as a whole, such as its registers.
@@ -81,17 +80,18 @@ def _error(
     return CompileError(message, known[0] if known else None, called_from=tuple(known[1:]))
 
 
-def _place(location: dict[str, Any]) -> Place | None:
+def _place(location: dict[str, Any], sources: dict[str, Source]) -> Place | None:
     if not location.get("file"):
         return None
-    text = linecache.getline(location["file"], location["line"]) or None
+    function = location.get("function", "")
+    source = sources.get(function)
     return Place(
         location["file"],
         location["line"],
         max(0, location["column"] - 1),
         None,
-        text,
-        location.get("function", ""),
+        source.line(location["line"]) if source else None,
+        function,
     )
 
 

@@ -9,7 +9,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from girih.errors import CompileError, GirihError
-from girih.lang.source import Source
+from girih.lang.source import Definition, Source
 
 if TYPE_CHECKING:
     from girih.lang.visitor import Visitor
@@ -36,8 +36,9 @@ class DeviceFunction:
     """A function that kernels call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self._outer = outer_names(function)
+        self.definition = Definition(function)
+        self.function = self.definition.function
+        self._outer = outer_names(self.function)
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -56,7 +57,7 @@ class DeviceFunction:
                 f"helper functions call each other more than {MAX_DEPTH} deep",
                 help="kernels cannot recurse",
             )
-        source = Source(self.function)
+        source = Source(self.definition)
         statements = source.definition.body
         for statement in statements[:-1]:
             for inner in ast.walk(statement):

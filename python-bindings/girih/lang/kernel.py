@@ -13,6 +13,7 @@ from girih.errors import CompileError, LaunchError
 from girih.lang.annotations import MAX_RANK, ArrayAnnotation, const
 from girih.lang.module import ArraySignature, Captured, Parameter, emit_module
 from girih.lang.optional import OptionalAnnotation
+from girih.lang.source import Definition
 from girih.lang.visitor import is_constant
 
 
@@ -21,9 +22,10 @@ class Kernel(Entry):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
-        self.function = function
+        self.definition = Definition(function)
+        self.function = self.definition.function
         functools.update_wrapper(self, function)
-        self._signature = inspect.signature(function)
+        self._signature = inspect.signature(self.function)
         self._parameters: list[Parameter] | None = None
         self._programs: dict[Any, tuple[Any, Captured]] = {}
 
@@ -35,7 +37,7 @@ class Kernel(Entry):
                 annotations = inspect.get_annotations(self.function, eval_str=True)
             except Exception as error:  # whatever the user's text raises
                 raise CompileError(
-                    f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
+                    f"{self.definition.file}:{self.definition.first_line}: "
                     f"the annotations of kernel '{self.function.__name__}' cannot be evaluated: "
                     f"{type(error).__name__}: {error}"
                 ) from None
@@ -52,7 +54,7 @@ class Kernel(Entry):
         if isinstance(kind, DType) and kind.is_scalar:
             return Parameter(name, kind, optional)
         raise CompileError(
-            f"{self.function.__code__.co_filename}:{self.function.__code__.co_firstlineno}: "
+            f"{self.definition.file}:{self.definition.first_line}: "
             f"parameter '{name}' of kernel '{self.function.__name__}' has no usable annotation",
             expected='gr.In["M,K"], gr.Out[…], gr.InOut[…], gr.const or a scalar type such as gr.f32',
             found=repr(annotation),
@@ -61,7 +63,7 @@ class Kernel(Entry):
     def _emit(self, *args: Any, **kwargs: Any) -> str:
         """The MLIR text that a call with these arguments compiles."""
         signature, _ = self._bind(args, kwargs)
-        return emit_module(self.function, self.parameters, signature)[0]
+        return emit_module(self.definition, self.parameters, signature)[0]
 
     def _compile(self, *args: Any, **kwargs: Any) -> Any:
         """Compiles for a call with these arguments, without launching; returns the program.
@@ -92,7 +94,7 @@ class Kernel(Entry):
             return known[0]
         from girih.compiler.client import compile_module
 
-        text, sources, captured = emit_module(self.function, self.parameters, signature)
+        text, sources, captured = emit_module(self.definition, self.parameters, signature)
         program = compile_module(self.function.__name__, text, sources)
         self._programs[key] = program, captured
         return program
@@ -174,9 +176,9 @@ def _unchanged(captured: Captured) -> bool:
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
-    """Declares a kernel. It is compiled at the first call with each signature: of arrays dtype, rank, the
-    dimension with stride 1 and alignment, which arguments are absent, and the values of ``gr.const``
-    parameters."""
+    """Declares a kernel; its text is what it is now, whatever the file says later. It is compiled at the
+    first call with each signature: of arrays dtype, rank, the dimension with stride 1 and alignment, which
+    arguments are absent, and the values of ``gr.const`` parameters."""
     if not inspect.isfunction(function):
         raise CompileError(f"@girih.kernel takes a function, found {type(function).__name__}")
     return Kernel(function)

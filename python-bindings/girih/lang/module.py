@@ -13,7 +13,7 @@ from girih.lang.builder import quoted, symbol
 from girih.lang.conditions import Arrays, require_dimensions, require_products
 from girih.lang.context import Context
 from girih.lang.function import outer_names
-from girih.lang.source import Source
+from girih.lang.source import Definition, Source
 from girih.lang.values import Scalar
 from girih.lang.visitor import Visitor
 
@@ -49,14 +49,14 @@ Captured = dict[tuple[Callable[[str], Any], str], Any]
 
 
 def emit_module(
-    function: Any, parameters: list[Parameter], signature: dict[str, Any]
+    definition: Definition, parameters: list[Parameter], signature: dict[str, Any]
 ) -> tuple[str, dict[str, Source], Captured]:
-    """The MLIR text of ``function`` for a signature (array signatures and constants by parameter name, None
-    for an absent argument), the sources that its locations refer to, and the outer names that it took for constants. Raises
-    CompileError."""
-    source = Source(function)
+    """The MLIR text of a kernel for a signature (array signatures and constants by parameter name, None for
+    an absent argument), the sources that its locations refer to, and the outer names that it took for
+    constants. Raises CompileError."""
+    source = Source(definition)
     cx = Context(source)
-    visitor = Visitor(cx, outer_names(function))
+    visitor = Visitor(cx, outer_names(definition.function))
     passed: dict[str, str] = {}  # the plan's parameters: name to type
     arrays: Arrays = []
     with cx.at(source.definition):

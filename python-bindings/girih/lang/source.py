@@ -5,61 +5,114 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from girih.errors import CompileError, Place
+from girih.lang.sourcetext import NoText, text_of
 
 
-class Source:
-    """Source of one Python function: its tree, and true places in the user's file.
+class Definition:
+    """A function as its author defined it: the text is that of this moment, whatever the file says later.
 
-    Raises CompileError where Python keeps no source (a pipe, a frozen module).
+    Wrappers that decorators below ours put around it are taken off (``__wrapped__``).
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.name = function.__name__
-        self.file = function.__code__.co_filename
-        try:
-            lines, first = inspect.getsourcelines(function)
-        except (OSError, TypeError):
+        self.function: FunctionType = inspect.unwrap(function)  # type: ignore[assignment]
+        self._text = text_of(self.function)
+        self._parsed: tuple[list[str], ast.FunctionDef] | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.__name__
+
+    @property
+    def file(self) -> str:
+        """What users call the file or cell."""
+        if isinstance(self._text, NoText):
+            return self.function.__code__.co_filename
+        return self._text.name
+
+    @property
+    def first_line(self) -> int:
+        """The line of the first decorator."""
+        return self.function.__code__.co_firstlineno
+
+    def parsed(self) -> tuple[list[str], ast.FunctionDef]:
+        """The function's lines and its tree, whose line numbers count from the function's first line.
+
+        Raises CompileError where Python keeps no source, or where the text is not that function.
+        """
+        if self._parsed is None:
+            self._parsed = self._parse()
+        return self._parsed
+
+    def _parse(self) -> tuple[list[str], ast.FunctionDef]:
+        if isinstance(self._text, NoText):
             raise CompileError(
-                f"the source of kernel '{self.name}' cannot be read: Python keeps no source for {self.file}",
-                help="put the kernel into a file or a notebook cell",
-            ) from None
-        self.first_line = first
-        self._lines = lines
+                f"the source of '{self.name}' cannot be read: {self._text.reason}",
+                help=self._text.help,
+            )
+        rest = self._text.lines[self.first_line - 1 :]
+        if not rest:
+            raise self._changed(f"the source of '{self.name}' is gone", "")
+        lines = inspect.getblock(rest)
         # An indented function stands in an `if`: its text need not be dedented, which comments and
         # strings that begin in column 0 would prevent.
         indented = lines[0][:1].isspace()
         try:
             tree = ast.parse("if 1:\n" * indented + "".join(lines))
         except SyntaxError:
-            raise CompileError(
-                f"the source of kernel '{self.name}' is not a function any more: {self.file} has changed "
-                "since it was loaded",
-                Place(self.file, first, 0, text=lines[0], function=self.name),
+            raise self._changed(
+                f"the source of '{self.name}' is not a function any more", lines[0]
             ) from None
         ast.increment_lineno(tree, -int(indented))
         outer: Any = tree.body[0]
         definition = outer.body[0] if indented else outer
         if isinstance(definition, ast.FunctionDef) and definition.name != self.name:
-            raise CompileError(
-                f"another function stands where '{self.name}' was: {self.file} has changed since it was "
-                "loaded",
-                Place(self.file, first, 0, text=lines[0], function=self.name),
-                help="load it again",
-            )
+            raise self._changed(f"another function stands where '{self.name}' was", lines[0])
         if not isinstance(definition, ast.FunctionDef):
             raise CompileError(
                 f"'{self.name}' is not a plain function",
-                Place(self.file, first, 0, text=lines[0], function=self.name),
+                self._start(lines[0]),
                 expected="a function defined with def",
             )
-        self.definition = definition
+        return lines, definition
+
+    def _start(self, text: str) -> Place:
+        return Place(self.file, self.first_line, 0, text=text, function=self.name)
+
+    def _changed(self, what: str, text: str) -> CompileError:
+        return CompileError(
+            f"{what}: {self.file} changed while it was loaded",
+            self._start(text),
+            help="load it again",
+        )
+
+
+class Source:
+    """A definition in one compilation: places in its text under the name that the compilation gives it."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.name = definition.name
+        self.file = definition.file
+        self.first_line = definition.first_line
+        self._lines, self.definition = definition.parsed()
 
     def is_same(self, other: Source) -> bool:
         """Whether both are the source of the same function."""
-        return (self.file, self.first_line) == (other.file, other.first_line)
+        return (self.file, self.first_line, self._lines) == (
+            other.file,
+            other.first_line,
+            other._lines,
+        )
+
+    def line(self, number: int) -> str | None:
+        """The text of a line of the user's file, if it is one of the function's."""
+        index = number - self.first_line
+        return self._lines[index] if 0 <= index < len(self._lines) else None
 
     def place(self, node: ast.AST) -> Place:
         """The place of ``node`` in the user's file."""

@@ -138,7 +138,7 @@ class Visitor:
 
     def capture(self, look_up: Callable[[str], Any], name: str, value: Any) -> None:
         """Notes a constant from outside, which may be another one at the next call."""
-        if not isinstance(value, (Builtin, ModuleType)):
+        if not isinstance(value, Builtin):
             self.cx.captured[look_up, name] = value
 
     def lookup_carried(self, name: str) -> Any:
