@@ -70,7 +70,7 @@ private:
       source = &problem.ties[link.from];
       if (isOneWay(link))
         return std::nullopt;
-      girih::Result<LayoutAttr> made = backward(link, *source, problem.ties[index], layout);
+      girih::Result<LayoutAttr> made = problem.backward(link, layout);
       if (!made)
         return std::nullopt;
       layout = *made;

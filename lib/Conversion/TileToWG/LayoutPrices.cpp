@@ -6,10 +6,6 @@
 
 #include "girih/Layout/Blocked.h"
 
-#include "llvm/ADT/SmallSet.h"
-
-#include <numeric>
-
 using namespace mlir;
 
 namespace girih::wg {
@@ -48,49 +44,61 @@ static int64_t replicasOfWarps(const Layout &layout) {
 GlobalAccess globalAccess(const Layout &layout, RankedTensorType tile, tile::ViewType view,
                           bool isStore) {
   Extents shape = tileExtents(tile);
-  int64_t bytes = bytesOf(tile.getElementType()), registers = layout.inSize(Dim::Register);
+  int64_t bytes = bytesOf(tile.getElementType()), rank = tile.getRank();
+  int64_t lanes = layout.inSize(Dim::Lane), registers = layout.inSize(Dim::Register);
   GlobalAccess access;
   access.ideal = llvm::divideCeil(tile.getNumElements() * bytes, kSectorBytes);
 
+  // The index of each register of each lane of the first warp.
+  SmallVector<int32_t> table;
+  for (int64_t reg = 0; reg < registers; ++reg)
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      Point slot;
+      slot[Dim::Lane] = static_cast<int32_t>(lane);
+      slot[Dim::Register] = static_cast<int32_t>(reg);
+      llvm::append_range(table, indexOf(shape, layout.apply(slot)));
+    }
   auto indexAt = [&](int64_t lane, int64_t reg) {
-    Point slot;
-    slot[Dim::Lane] = static_cast<int32_t>(lane);
-    slot[Dim::Register] = static_cast<int32_t>(reg);
-    return indexOf(shape, layout.apply(slot));
+    return ArrayRef(table).slice((reg * lanes + lane) * rank, rank);
   };
+
   // The longest power of two of registers that walk along the contiguous dimension from a multiple
-  // of their number, in each lane of the first warp.
-  if (view.hasContiguous()) {
-    size_t fast = view.getContiguous();
-    auto isVector = [&](int64_t vector) {
-      if (registers % vector != 0)
-        return false;
-      for (int64_t lane = 0; lane < layout.inSize(Dim::Lane); ++lane)
-        for (int64_t reg = 0; reg < registers; ++reg) {
-          Extents first = indexAt(lane, reg / vector * vector), here = indexAt(lane, reg);
-          first[fast] += static_cast<int32_t>(reg % vector);
-          if (here != first || (reg % vector == 0 && here[fast] % vector != 0))
+  // of their number.
+  auto isVector = [&](int64_t vector) {
+    for (int64_t reg = 0; reg < registers; ++reg)
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        ArrayRef<int32_t> first = indexAt(lane, reg / vector * vector), here = indexAt(lane, reg);
+        for (int64_t dim = 0; dim < rank; ++dim) {
+          bool along = dim == view.getContiguous();
+          if (here[dim] - first[dim] != (along ? reg % vector : 0) ||
+              (along && first[dim] % vector != 0))
             return false;
         }
-      return true;
-    };
+      }
+    return true;
+  };
+  if (view.hasContiguous()) {
     int64_t most = std::min(kMaxVectorBytes, view.getAlign()) / bytes;
-    while (access.vector * 2 <= most && isVector(access.vector * 2))
+    while (access.vector * 2 <= most && registers % (access.vector * 2) == 0 &&
+           isVector(access.vector * 2))
       access.vector *= 2;
   }
 
+  // Sectors by number, as if the tile were alone in memory.
   int64_t sectors = 0;
+  SmallVector<int64_t> touched;
   for (int64_t reg = 0; reg < registers; reg += access.vector) {
-    llvm::SmallSet<std::vector<int32_t>, 32> touched;
-    for (int64_t lane = 0; lane < layout.inSize(Dim::Lane); ++lane) {
-      Extents index = indexAt(lane, reg);
-      if (view.hasContiguous()) {
-        int32_t &along = index[view.getContiguous()];
-        along = static_cast<int32_t>(along * bytes / kSectorBytes);
-      }
-      touched.insert(index);
+    touched.clear();
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t sector = 0;
+      for (auto [dim, index] : llvm::enumerate(indexAt(lane, reg)))
+        sector = sector * shape[dim] + (static_cast<int64_t>(dim) == view.getContiguous()
+                                            ? index * bytes / kSectorBytes
+                                            : index);
+      touched.push_back(sector);
     }
-    sectors += static_cast<int64_t>(touched.size());
+    llvm::sort(touched);
+    sectors += std::unique(touched.begin(), touched.end()) - touched.begin();
   }
   access.sectors = sectors * warpsOf(layout) / (isStore ? replicasOfWarps(layout) : 1);
   return access;

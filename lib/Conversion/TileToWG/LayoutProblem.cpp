@@ -185,12 +185,6 @@ FailureOr<LayoutProblem> LayoutProblem::of(gpu::GPUFuncOp kernel) {
   return problem;
 }
 
-static girih::Result<LayoutAttr> attribute(MLIRContext *context, girih::Result<Layout> layout) {
-  if (!layout)
-    return LayoutError{layout.error()};
-  return LayoutAttr::get(context, *layout);
-}
-
 /// The layout of the places of a take or put: each thread has those of the elements that it holds.
 static girih::Result<Layout> placesOf(Layout layout, Extents shape, int64_t dim) {
   for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i >= 0; --i) {
@@ -209,63 +203,84 @@ static std::vector<int32_t> narrowed(ArrayRef<int64_t> numbers) {
   return std::vector<int32_t>(numbers.begin(), numbers.end());
 }
 
-girih::Result<LayoutAttr> forward(const Link &link, const Tie &from, const Tie &to,
-                                  LayoutAttr attr) {
-  const Layout &layout = attr.getLayout();
-  Extents source = tileExtents(from.type()), result = tileExtents(to.type());
+/// The layout behind an op that has `layout` before it.
+static girih::Result<Layout> behind(Operation *op, const Layout &layout, const Extents &source,
+                                    const Extents &result) {
   auto dim = [](auto op) { return static_cast<int32_t>(op.getDim()); };
-  girih::Result<Layout> made =
-      llvm::TypeSwitch<Operation *, girih::Result<Layout>>(link.op)
-          .Case([&](tile::ReduceOp op) { return reduceOf(layout, source, dim(op)); })
-          .Case([&](tile::ExpandOp op) { return expandOf(layout, source, dim(op)); })
-          .Case([&](tile::BroadcastOp) { return broadcastOf(layout, source, result); })
-          .Case([&](tile::ReshapeOp) { return reshapeOf(layout, source, result); })
-          .Case([&](tile::TransposeOp op) {
-            return transposeOf(layout, source, narrowed(op.getOrder()));
-          })
-          .Case([&](tile::JoinOp) { return joinOf(layout, source); })
-          .Case([&](tile::SplitOp) { return splitOf(layout, source); })
-          .Case<tile::TakeOp, tile::PutOp>(
-              [&](auto op) { return placesOf(layout, source, op.getDim()); });
-  return attribute(attr.getContext(), made);
+  return llvm::TypeSwitch<Operation *, girih::Result<Layout>>(op)
+      .Case([&](tile::ReduceOp op) { return reduceOf(layout, source, dim(op)); })
+      .Case([&](tile::ExpandOp op) { return expandOf(layout, source, dim(op)); })
+      .Case([&](tile::BroadcastOp) { return broadcastOf(layout, source, result); })
+      .Case([&](tile::ReshapeOp) { return reshapeOf(layout, source, result); })
+      .Case([&](tile::TransposeOp op) {
+        return transposeOf(layout, source, narrowed(op.getOrder()));
+      })
+      .Case([&](tile::JoinOp) { return joinOf(layout, source); })
+      .Case([&](tile::SplitOp) { return splitOf(layout, source); })
+      .Case<tile::TakeOp, tile::PutOp>(
+          [&](auto op) { return placesOf(layout, source, op.getDim()); });
 }
 
-girih::Result<LayoutAttr> backward(const Link &link, const Tie &from, const Tie &to,
-                                   LayoutAttr attr) {
-  const Layout &layout = attr.getLayout();
-  Extents source = tileExtents(from.type()), result = tileExtents(to.type());
-  girih::Result<Layout> made =
-      llvm::TypeSwitch<Operation *, girih::Result<Layout>>(link.op)
-          .Case([&](tile::ExpandOp op) {
-            return reduceOf(layout, result, static_cast<int32_t>(op.getDim()));
-          })
-          .Case([&](tile::BroadcastOp) { return broadcastSourceOf(layout, result, source); })
-          .Case([&](tile::ReshapeOp) { return reshapeOf(layout, result, source); })
-          .Case([&](tile::TransposeOp op) {
-            std::vector<int32_t> inverse(source.size());
-            for (auto [i, at] : llvm::enumerate(op.getOrder()))
-              inverse[at] = static_cast<int32_t>(i);
-            return transposeOf(layout, result, inverse);
-          })
-          .Case([&](tile::JoinOp) { return splitOf(layout, result); })
-          .Case([&](tile::SplitOp) { return joinOf(layout, result); })
-          .Default([](Operation *) {
-            return LayoutError{"many layouts of the source lead to one of the result"};
-          });
-  return attribute(attr.getContext(), made);
+/// The layout before an op that has `layout` behind it.
+static girih::Result<Layout> before(Operation *op, const Layout &layout, const Extents &source,
+                                    const Extents &result) {
+  return llvm::TypeSwitch<Operation *, girih::Result<Layout>>(op)
+      .Case([&](tile::ExpandOp op) {
+        return reduceOf(layout, result, static_cast<int32_t>(op.getDim()));
+      })
+      .Case([&](tile::BroadcastOp) { return broadcastSourceOf(layout, result, source); })
+      .Case([&](tile::ReshapeOp) { return reshapeOf(layout, result, source); })
+      .Case([&](tile::TransposeOp op) {
+        std::vector<int32_t> inverse(source.size());
+        for (auto [i, at] : llvm::enumerate(op.getOrder()))
+          inverse[at] = static_cast<int32_t>(i);
+        return transposeOf(layout, result, inverse);
+      })
+      .Case([&](tile::JoinOp) { return splitOf(layout, result); })
+      .Case([&](tile::SplitOp) { return joinOf(layout, result); })
+      .Default([](Operation *) {
+        return LayoutError{"many layouts of the source lead to one of the result"};
+      });
+}
+
+girih::Result<LayoutAttr> LayoutProblem::answer(const Link &link, bool isForward,
+                                                LayoutAttr layout) const {
+  Attribute stated = link.op->getAttr("dim");
+  if (auto transpose = dyn_cast<tile::TransposeOp>(link.op))
+    stated = transpose.getOrderAttr();
+  Extents source = tileExtents(ties[link.from].type()), result = tileExtents(ties[link.to].type());
+  Question question(link.op->getName().getAsOpaquePointer(), stated.getAsOpaquePointer(), isForward,
+                    source, result, layout.getAsOpaquePointer());
+  if (auto known = answers.find(question); known != answers.end())
+    return known->second;
+  girih::Result<Layout> made = isForward ? behind(link.op, layout.getLayout(), source, result)
+                                         : before(link.op, layout.getLayout(), source, result);
+  girih::Result<LayoutAttr> found = LayoutError{made.error()};
+  if (made)
+    found = LayoutAttr::get(layout.getContext(), *made);
+  answers.emplace(std::move(question), found);
+  return found;
+}
+
+girih::Result<LayoutAttr> LayoutProblem::forward(const Link &link, LayoutAttr layout) const {
+  return answer(link, true, layout);
+}
+girih::Result<LayoutAttr> LayoutProblem::backward(const Link &link, LayoutAttr layout) const {
+  return answer(link, false, layout);
 }
 
 bool isWastefulForward(const Link &link) { return isa<tile::BroadcastOp>(link.op); }
 bool isOneWay(const Link &link) { return isa<tile::ReduceOp, tile::TakeOp, tile::PutOp>(link.op); }
 
-bool holds(const Link &link, const Tie &from, const Tie &to) {
-  if (girih::Result<LayoutAttr> made = forward(link, from, to, from.layout);
-      made && *made == to.layout)
-    return true;
-  if (isOneWay(link))
-    return false;
-  girih::Result<LayoutAttr> needed = backward(link, from, to, to.layout);
-  return needed && *needed == from.layout;
+bool LayoutProblem::holds(const Link &link) const {
+  const Tie &from = ties[link.from], &to = ties[link.to];
+  if (!isOneWay(link)) {
+    girih::Result<LayoutAttr> needed = backward(link, to.layout);
+    if (needed && *needed == from.layout)
+      return true;
+  }
+  girih::Result<LayoutAttr> made = forward(link, from.layout);
+  return made && *made == to.layout;
 }
 
 } // namespace girih::wg

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <map>
+
 namespace girih::wg {
 
 /// Values and operands that have one layout, because an op works on all of them element by element
@@ -45,22 +47,21 @@ Extents tileExtents(mlir::RankedTensorType type);
 /// A tile that any thread can make in any layout: a constant, a splat, an iota.
 bool isFreeTile(mlir::Operation *op);
 
-/// What a link makes of a layout of its `from`; or of its `to`, null where that leaves it open.
-/// The reasons are the layout library's.
-girih::Result<LayoutAttr> forward(const Link &link, const Tie &from, const Tie &to,
-                                  LayoutAttr layout);
-girih::Result<LayoutAttr> backward(const Link &link, const Tie &from, const Tie &to,
-                                   LayoutAttr layout);
-/// Whether each thread has what the link's op needs if the two ties have their layouts.
-bool holds(const Link &link, const Tie &from, const Tie &to);
-
-/// Whether forward() has several answers of which it gives a wasteful one: of a broadcast.
+/// Whether there are several layouts of `to` for one of `from`, of which forward() gives a wasteful
+/// one: of a broadcast.
 bool isWastefulForward(const Link &link);
-/// Whether backward() never has an answer: of a reduction, and of the places of a take or put.
+/// Whether backward() has no answer: of a reduction, and of the places of a take or put.
 bool isOneWay(const Link &link);
 
 class LayoutProblem {
 public:
+  /// What a link makes of a layout of its `from`; or of its `to`. The reasons of a refusal are the
+  /// layout library's.
+  girih::Result<LayoutAttr> forward(const Link &link, LayoutAttr layout) const;
+  girih::Result<LayoutAttr> backward(const Link &link, LayoutAttr layout) const;
+  /// Whether each thread has what the link's op needs if the two ties have their layouts.
+  bool holds(const Link &link) const;
+
   /// Collects ties and links of a kernel. Fails, with an error, at an op that no rule covers.
   static mlir::FailureOr<LayoutProblem> of(mlir::gpu::GPUFuncOp kernel);
 
@@ -74,6 +75,12 @@ public:
   bool isOpen = false;
 
 private:
+  /// Answers of the layout library: by the op's name, what it states, the two shapes and the
+  /// layout.
+  using Question = std::tuple<const void *, const void *, bool, Extents, Extents, const void *>;
+  mutable std::map<Question, girih::Result<LayoutAttr>> answers;
+  girih::Result<LayoutAttr> answer(const Link &link, bool isForward, LayoutAttr layout) const;
+
   unsigned addTie(mlir::Operation *op, mlir::ValueRange values,
                   llvm::ArrayRef<mlir::OpOperand *> operands);
   void addLink(mlir::Operation *op, unsigned from, unsigned to);

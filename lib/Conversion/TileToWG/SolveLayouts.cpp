@@ -131,10 +131,10 @@ private:
       for (unsigned l : problem.linksOfTie.lookup(i)) {
         const Link &link = problem.links[l];
         if (link.from == i && !tie(link.to).layout && (atLast || !isWastefulForward(link))) {
-          if (auto made = forward(link, tie(link.from), tie(link.to), layout))
+          if (auto made = problem.forward(link, layout))
             give(link.to, *made);
         } else if (link.to == i && !tie(link.from).layout && !isOneWay(link)) {
-          if (auto made = backward(link, tie(link.from), tie(link.to), layout))
+          if (auto made = problem.backward(link, layout))
             give(link.from, *made);
         }
       }
@@ -176,11 +176,11 @@ private:
   /// before the op is never dearer than one behind it.
   LogicalResult settle(const Link &link) {
     Tie &from = tie(link.from), &to = tie(link.to);
-    if (holds(link, from, to))
+    if (problem.holds(link))
       return success();
     std::string reason;
     if (!isOneWay(link) && from.values.empty()) {
-      girih::Result<LayoutAttr> needed = backward(link, from, to, to.layout);
+      girih::Result<LayoutAttr> needed = problem.backward(link, to.layout);
       if (needed) {
         from.layout = *needed;
         return success();
@@ -188,7 +188,7 @@ private:
       reason = needed.error();
     }
     if (!to.isFixed) {
-      girih::Result<LayoutAttr> made = forward(link, from, to, from.layout);
+      girih::Result<LayoutAttr> made = problem.forward(link, from.layout);
       if (made) {
         to.layout = *made;
         return success();
@@ -204,7 +204,7 @@ private:
         if (!plain)
           continue;
         LayoutAttr layout = LayoutAttr::get(link.op->getContext(), *plain);
-        if (auto made = forward(link, from, to, layout)) {
+        if (auto made = problem.forward(link, layout)) {
           from.layout = layout;
           to.layout = *made;
           return success();
