@@ -3,6 +3,8 @@
 
 #include "Patterns.h"
 
+#include "Casts.h"
+
 #include "girih/Conversion/WGToNVVM/MatrixOperand.h"
 
 using namespace mlir;
@@ -50,24 +52,35 @@ LogicalResult checkConstant(arith::ConstantOp op) {
                         "known at compile time");
 }
 
+LogicalResult checkCast(tile::CastOp op) {
+  if (std::optional<std::string> why = refuseCast(castOf(op)))
+    return op.emitOpError() << *why;
+  return success();
+}
+
 LogicalResult checkTruncate(arith::TruncFOp op) {
-  if (!isTile(op.getType()) ||
-      op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) ==
-          arith::RoundingMode::to_nearest_even)
+  if (!isTile(op.getType()))
     return success();
-  return op.emitOpError("of a tile rounds other than to nearest even; expected no rounding mode");
+  std::optional<Cast> cast = castOf(op);
+  if (!cast)
+    return op.emitOpError("rounds to nearest away from zero, for which there is no instruction; "
+                          "expected to_nearest_even, toward_zero, upward or downward");
+  if (std::optional<std::string> why = refuseCast(*cast))
+    return op.emitOpError() << *why;
+  return success();
 }
 
 /// A tile has its elements in the threads of the role that holds it, neither fewer nor more.
 LogicalResult checkThreads(Operation *op, RankedTensorType tile, const RoleContext &role) {
   const Layout &layout = getLayout(tile).getLayout();
   int64_t warps = layout.inSize(Dim::Warp), groups = layout.inSize(Dim::Warpgroup);
-  bool whole = warps == std::min<int64_t>(role.warps, 4);
-  if (layout.inSize(Dim::Lane) == 32 && whole && warps * groups == role.warps)
+  int64_t together = role.warpsTogether();
+  bool whole = warps == std::min<int64_t>(together, 4);
+  if (layout.inSize(Dim::Lane) == 32 && whole && warps * groups == together)
     return success();
   return op->emitOpError("has a tile over ")
          << layout.inSize(Dim::Lane) << " lanes of " << warps << " warps of " << groups
-         << " warpgroups, and stands where " << role.warps
+         << " warpgroups, and stands where " << together
          << " warps execute it; expected a layout over all their threads (of warpgroups of 4 "
             "warps)";
 }
@@ -139,6 +152,8 @@ LogicalResult checkConvertible(Operation *root, ConversionState &state) {
       note(planBlock(store, state));
     else if (auto constant = dyn_cast<arith::ConstantOp>(op))
       note(checkConstant(constant));
+    else if (auto cast = dyn_cast<tile::CastOp>(op))
+      note(checkCast(cast));
     else if (auto truncate = dyn_cast<arith::TruncFOp>(op))
       note(checkTruncate(truncate));
     else if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op);

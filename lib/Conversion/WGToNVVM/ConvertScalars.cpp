@@ -3,6 +3,8 @@
 
 #include "girih/Conversion/WGToNVVM/WGToNVVM.h"
 
+#include "ConvertMath.h"
+
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -36,6 +38,7 @@ struct ConvertScalars : impl::ConvertScalarsBase<ConvertScalars> {
     // Functions of the math dialect become calls of libdevice; what has an instruction of its own,
     // that.
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
+    populateMathPatterns(converter, patterns);
     populateGpuToNVVMConversionPatterns(converter, patterns, /*benefit=*/10);
 
     ConversionTarget target(*context);

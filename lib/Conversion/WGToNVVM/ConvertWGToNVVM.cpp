@@ -84,6 +84,7 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   populateMmaPatterns(converter, patterns, state);
   populateLocalPatterns(converter, patterns, state);
   populateTilePatterns(converter, patterns, state);
+  populateCastPatterns(converter, patterns);
   populateViewPatterns(converter, patterns);
   populateGlobalPatterns(converter, patterns, state);
 

@@ -63,6 +63,8 @@ void populateMmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatt
 /// local_store and local_load.
 void populateLocalPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                            const ConversionState &state);
+/// tile.cast; arith.truncf and extf of tiles.
+void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 /// Views of global memory.
 void populateViewPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 /// tile.load, store, read, write.

@@ -5,6 +5,8 @@
 
 #include "girih/Dialect/WG/IR/WG.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 
 namespace girih::wg {
@@ -84,6 +86,47 @@ SmallVector<Value> unpackElements(OpBuilder &builder, Location loc, Value struct
   return elements;
 }
 
+/// The element of a vector that a value was taken from, and where.
+static std::pair<Value, int64_t> originOf(Value element) {
+  auto extract = element.getDefiningOp<LLVM::ExtractElementOp>();
+  APInt index;
+  if (!extract || !matchPattern(extract.getPosition(), m_ConstantInt(&index)))
+    return {};
+  return {extract.getVector(), index.getSExtValue()};
+}
+
+std::pair<Value, int64_t> consecutive(ArrayRef<Value> elements) {
+  auto [vector, first] = originOf(elements.front());
+  for (auto [i, element] : llvm::enumerate(elements))
+    if (originOf(element) != std::pair(vector, first + static_cast<int64_t>(i)))
+      return {};
+  return {vector, first};
+}
+
+/// The register that holds `elements` where they are in such vectors already: a pair of 16 bits, or
+/// two pairs of 8. Null where they are not.
+static Value asTheyAre(OpBuilder &builder, Location loc, ArrayRef<Value> elements) {
+  auto whole = [&](ArrayRef<Value> pair) -> Value {
+    auto [vector, first] = consecutive(pair);
+    bool all = vector && first == 0 && cast<VectorType>(vector.getType()).getDimSize(0) == 2;
+    return all ? vector : Value();
+  };
+  Type i32 = builder.getI32Type();
+  if (elements.size() == 2) {
+    Value pair = whole(elements);
+    return pair ? Value(LLVM::BitcastOp::create(builder, loc, i32, pair)) : Value();
+  }
+  Value low = whole(elements.take_front(2)), high = whole(elements.drop_front(2));
+  if (!low || !high)
+    return {};
+  Value halves = LLVM::PoisonOp::create(builder, loc, VectorType::get(2, builder.getI16Type()));
+  for (auto [i, pair] : llvm::enumerate(std::array{low, high}))
+    halves = LLVM::InsertElementOp::create(
+        builder, loc, halves, LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), pair),
+        indexConstant(builder, loc, static_cast<int64_t>(i)));
+  return LLVM::BitcastOp::create(builder, loc, i32, halves);
+}
+
 Value packElements(OpBuilder &builder, Location loc, ArrayRef<Value> elements, Type elementType) {
   int64_t packed = elementsPerRegister(elementType);
   if (packed == 1)
@@ -92,6 +135,12 @@ Value packElements(OpBuilder &builder, Location loc, ArrayRef<Value> elements, T
   SmallVector<Value> registers;
   while (!elements.empty()) {
     size_t here = std::min<size_t>(packed, elements.size());
+    if (here == static_cast<size_t>(packed))
+      if (Value value = asTheyAre(builder, loc, elements.take_front(here))) {
+        registers.push_back(value);
+        elements = elements.drop_front(here);
+        continue;
+      }
     // A register with an undefined part would be undefined as a whole.
     Value parts = here == static_cast<size_t>(packed)
                       ? Value(LLVM::PoisonOp::create(builder, loc, vector))

@@ -26,6 +26,8 @@ struct RoleContext {
   /// the role (of each warpgroup, if each acts for itself).
   mlir::Value elected, groupLeader, leader;
 
+  /// Warps that execute the body together, and over which its tiles are spread.
+  int64_t warpsTogether() const { return each ? 4 : warps; }
   /// Warpgroups that share the rows of a TMA store: those of the role, unless it is no whole number
   /// of them or each acts for itself.
   int64_t storingGroups() const { return warps % 4 == 0 && !each ? warps / 4 : 1; }

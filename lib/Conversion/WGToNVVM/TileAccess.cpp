@@ -53,9 +53,9 @@ Value emitFirstThread(OpBuilder &builder, Location loc, const RoleContext &role)
   if (role.single)
     return {};
   Value all = role.place.lane;
-  if (role.warps > 1)
+  if (role.warpsTogether() > 1)
     all = LLVM::OrOp::create(builder, loc, all, role.place.warp);
-  if (role.warps > 4)
+  if (role.warpsTogether() > 4)
     all = LLVM::OrOp::create(builder, loc, all, role.place.warpgroup);
   return isZero(builder, loc, all);
 }

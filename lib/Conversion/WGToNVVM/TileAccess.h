@@ -27,7 +27,8 @@ Result<TileAccess> planTileAccess(mlir::RankedTensorType tile);
 /// i1: whether this thread acts for the elements that it holds; null if every thread does.
 mlir::Value emitOwner(mlir::OpBuilder &builder, mlir::Location loc, const TileAccess &plan,
                       const ThreadPlace &place);
-/// i1: whether this is the first thread of the role; null in a role of one thread.
+/// i1: whether this is the first thread of the role (of each warpgroup, if each acts for itself);
+/// null in a role of one thread.
 mlir::Value emitFirstThread(mlir::OpBuilder &builder, mlir::Location loc, const RoleContext &role);
 
 /// Elements in the widest access that registers, view and the evenness of the indices allow.

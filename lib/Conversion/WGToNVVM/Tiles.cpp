@@ -68,13 +68,23 @@ struct ConstantPattern : StatePattern<arith::ConstantOp> {
       return op.emitOpError(
           "of a tile has elements that differ; expected a splat, since what a thread holds of the "
           "others is not known at compile time");
-    Location loc = op.getLoc();
-    Value element = LLVM::ConstantOp::create(rewriter, loc, type.getElementType(),
-                                             splat.getSplatValue<Attribute>());
-    int64_t count = getLayout(type).getElementsPerThread();
-    rewriter.replaceOp(
-        op, packElements(rewriter, loc, SmallVector<Value>(count, element), type.getElementType()));
+    rewriter.replaceOp(op, constantTile(rewriter, op.getLoc(), type, splat));
     return success();
+  }
+
+private:
+  /// Packed elements are one constant of all their bits.
+  static Value constantTile(OpBuilder &builder, Location loc, RankedTensorType type,
+                            SplatElementsAttr splat) {
+    Type element = type.getElementType();
+    APInt value = isa<FloatType>(element) ? splat.getSplatValue<APFloat>().bitcastToAPInt()
+                                          : splat.getSplatValue<APInt>();
+    Attribute attribute = splat.getSplatValue<Attribute>();
+    Type field = registerType(element);
+    if (elementsPerRegister(element) > 1)
+      attribute = builder.getIntegerAttr(field, APInt::getSplat(32, value));
+    Value constant = LLVM::ConstantOp::create(builder, loc, field, attribute);
+    return pack(builder, loc, SmallVector<Value>(registersOf(type).getBody().size(), constant));
   }
 };
 
@@ -86,35 +96,65 @@ struct SplatPattern : OpConversionPattern<tensor::SplatOp> {
     RankedTensorType type = op.getType();
     if (!isTile(type))
       return rewriter.notifyMatchFailure(op, "no tile");
-    SmallVector<Value> elements(getLayout(type).getElementsPerThread(), adaptor.getInput());
-    rewriter.replaceOp(op, packElements(rewriter, op.getLoc(), elements, type.getElementType()));
+    Location loc = op.getLoc();
+    SmallVector<Value> elements(elementsPerRegister(type.getElementType()), adaptor.getInput());
+    Value one = packElements(rewriter, loc, elements, type.getElementType());
+    SmallVector<Value> registers(registersOf(type).getBody().size(),
+                                 unpack(rewriter, loc, one).front());
+    rewriter.replaceOp(op, pack(rewriter, loc, registers));
     return success();
   }
 };
 
-/// f32 to bf16 or f16, two elements an instruction, the first in the low half (PTX
-/// ISA 9.0, 9.7.9.22 "cvt": the first source of cvt.rn.bf16x2.f32 goes to the upper half).
-struct TruncatePattern : StatePattern<arith::TruncFOp> {
-  using StatePattern::StatePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
+/// The same bits as elements of another type.
+struct BitcastPattern : OpConversionPattern<arith::BitcastOp> {
+  BitcastPattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/2) {}
+  LogicalResult matchAndRewrite(arith::BitcastOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto from = dyn_cast<RankedTensorType>(op.getIn().getType());
-    if (!from || !isTile(from) || !from.getElementType().isF32())
-      return rewriter.notifyMatchFailure(op, "no tile of f32");
-    Type to = cast<RankedTensorType>(op.getType()).getElementType();
-    if (!to.isBF16() && !to.isF16())
-      return rewriter.notifyMatchFailure(op, "not to a 16-bit type");
     Location loc = op.getLoc();
-    StringRef name = to.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn";
-    auto pair = VectorType::get(2, to);
-    SmallVector<Value> elements = unpack(rewriter, loc, adaptor.getIn()), packed;
-    for (size_t i = 0; i + 1 < elements.size(); i += 2) {
-      auto call = LLVM::CallIntrinsicOp::create(rewriter, loc, pair, rewriter.getStringAttr(name),
-                                                ValueRange{elements[i + 1], elements[i]});
-      packed.push_back(
-          LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), call.getResult(0)));
+    auto tile = dyn_cast<RankedTensorType>(op.getType());
+    if (!tile) {
+      Type type = llvmElementType(op.getType());
+      Value in = adaptor.getIn();
+      rewriter.replaceOp(
+          op, in.getType() == type ? in : Value(LLVM::BitcastOp::create(rewriter, loc, type, in)));
+      return success();
     }
-    rewriter.replaceOp(op, pack(rewriter, loc, packed));
+    if (!isTile(tile))
+      return rewriter.notifyMatchFailure(op, "no tile");
+    Type field = registerType(tile.getElementType());
+    SmallVector<Value> registers = unpack(rewriter, loc, adaptor.getIn());
+    for (Value &value : registers)
+      if (value.getType() != field)
+        value = LLVM::BitcastOp::create(rewriter, loc, field, value);
+    rewriter.replaceOp(op, pack(rewriter, loc, registers));
+    return success();
+  }
+};
+
+/// Scalars of 8-bit floats, of which arith can do no more than hold and choose them.
+struct Float8ConstantPattern : OpConversionPattern<arith::ConstantOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto value = dyn_cast<FloatAttr>(op.getValue());
+    if (!value || llvmElementType(op.getType()) == op.getType())
+      return rewriter.notifyMatchFailure(op, "no 8-bit float");
+    Type type = llvmElementType(op.getType());
+    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(
+        op, type, rewriter.getIntegerAttr(type, value.getValue().bitcastToAPInt()));
+    return success();
+  }
+};
+struct Float8SelectPattern : OpConversionPattern<arith::SelectOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!isa<FloatType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "no scalar float");
+    rewriter.replaceOpWithNewOp<LLVM::SelectOp>(op, adaptor.getCondition(), adaptor.getTrueValue(),
+                                                adaptor.getFalseValue());
     return success();
   }
 };
@@ -145,8 +185,8 @@ struct ElementwisePattern : ConversionPattern {
       SmallVector<Value> row;
       for (SmallVector<Value> &column : columns)
         row.push_back(column[i]);
-      OperationState scalar(loc, op->getName().getStringRef(), row, type.getElementType(),
-                            op->getAttrs());
+      OperationState scalar(loc, op->getName().getStringRef(), row,
+                            llvmElementType(type.getElementType()), op->getAttrs());
       results.push_back(rewriter.create(scalar)->getResult(0));
     }
     rewriter.replaceOp(op, packElements(rewriter, loc, results, type.getElementType()));
@@ -175,8 +215,8 @@ void populateTypeConversions(TypeConverter &converter) {
 void populateTilePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                           const ConversionState &state) {
   patterns.add<SlicePattern, ConstantPattern>(converter, patterns.getContext(), state);
-  patterns.add<TruncatePattern>(converter, patterns.getContext(), state);
-  patterns.add<SplatPattern, ElementwisePattern>(converter, patterns.getContext());
+  patterns.add<SplatPattern, BitcastPattern, Float8ConstantPattern, Float8SelectPattern,
+               ElementwisePattern>(converter, patterns.getContext());
 }
 
 } // namespace girih::wg

@@ -78,8 +78,20 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
   gpu.func @rounding() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c = arith.constant dense<1.0> : tensor<64x8xf32, #acc>
-    // expected-error @below {{of a tile rounds other than to nearest even; expected no rounding mode}}
-    %t = arith.truncf %c toward_zero : tensor<64x8xf32, #acc> to tensor<64x8xbf16, #acc>
+    // expected-error @below {{rounds to nearest away from zero, for which there is no instruction; expected to_nearest_even, toward_zero, upward or downward}}
+    %t = arith.truncf %c to_nearest_away : tensor<64x8xf32, #acc> to tensor<64x8xbf16, #acc>
+    gpu.return
+  }
+
+  gpu.func @float8_rounding(%x: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // expected-error @below {{rounds to an 8-bit float other than to nearest even, for which there is no instruction; leave out the rounding}}
+    %t = tile.cast %x rounding rz : f32 to f8E5M2
+    gpu.return
+  }
+
+  gpu.func @odd_type(%x: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // expected-error @below {{converts i7; expected i1, i8 to i64, e4m3, e5m2, f16, bf16, f32 or f64}}
+    %t = tile.cast %x : f32 to i7
     gpu.return
   }
 

@@ -13,8 +13,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   // CHECK: %[[R6:.*]] = llvm.extractvalue %[[T]][6]
   // CHECK: %[[R7:.*]] = llvm.extractvalue %[[T]][7]
   // CHECK: %[[LOW:.*]] = llvm.call_intrinsic "llvm.nvvm.ff2bf16x2.rn"(%[[R5]], %[[R4]])
-  // CHECK: llvm.bitcast %[[LOW]] : vector<2xbf16> to i32
   // CHECK: llvm.call_intrinsic "llvm.nvvm.ff2bf16x2.rn"(%[[R7]], %[[R6]])
+  // CHECK: llvm.bitcast %[[LOW]] : vector<2xbf16> to i32
   gpu.func @chunk(%buf: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %slot = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x8xbf16>
     %acc = wg.acc : !pending

@@ -35,6 +35,9 @@ mlir::Value pack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<ml
 /// dimension: fields, or parts of packed ones.
 llvm::SmallVector<mlir::Value> unpackElements(mlir::OpBuilder &builder, mlir::Location loc,
                                               mlir::Value structValue, mlir::RankedTensorType tile);
+/// The vector of which `elements` are consecutive elements, and the first one's number; null if
+/// they are not.
+std::pair<mlir::Value, int64_t> consecutive(llvm::ArrayRef<mlir::Value> elements);
 /// The struct of registers that hold `elements`.
 mlir::Value packElements(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::Value> elements, mlir::Type elementType);
