@@ -68,7 +68,7 @@ def gemms() -> Iterator[Kernel]:
 
 
 def matmul(
-    kernel: Any, bm: int, bn: int, storage: str = "kn", out: str = "bf16", **more: object
+    kernel: Any, bm: int, bn: int, storage: str = "kn", out: str = "bf16", cluster: int = 1
 ) -> Kernel:
     """A product of girih.kernels with tiles of bm x bn x 64."""
     signature = {
@@ -78,10 +78,10 @@ def matmul(
         "BM": bm,
         "BN": bn,
         "BK": 64,
-        **more,
+        "cluster": cluster,
     }
     text = emit_module(kernel.definition, kernel.parameters, signature)[0]
-    details = "".join(f"_{name}{value}" for name, value in more.items())
+    details = f"_cluster{cluster}" if cluster > 1 else ""
     return Kernel(f"{kernel.__name__}_{bm}x{bn}x64_{storage}_{out}{details}", "wg", text)
 
 
@@ -93,6 +93,7 @@ def matmuls() -> Iterator[Kernel]:
     ):
         for bm, bn in tiles:
             yield matmul(kernel, bm, bn)
+            yield matmul(kernel, bm, bn, cluster=2)
 
 
 def all_kernels() -> Iterator[Kernel]:

@@ -138,9 +138,16 @@ def _outside_roles(cx: Context, name: str) -> None:
 
 
 @builtin("wg.tma")
-def tma(cx: Context, source: TileRef, destination: Buffer) -> None:
-    """Starts the copy of a tile from global memory into a ring slot's buffer; out-of-range elements become 0."""
+def tma(cx: Context, source: TileRef, destination: Buffer, *, multicast: bool = False) -> None:
+    """Starts the copy of a tile from global memory into a ring slot's buffer; out-of-range elements become 0.
+    With ``multicast`` every CTA of the cluster copies the same tile, and each brings its share to all of them."""
     cx.current_role()
+    if type(multicast) is not bool or (multicast and cx.cluster == 1):
+        cx.fail(
+            "multicast brings a tile to the CTAs of a cluster",
+            expected="a launch with clusters, as in gr.tiles(..., cluster=(2, 1))",
+            found="a launch without" if multicast is True else cx.describe(multicast),
+        )
     if not isinstance(source, TileRef):
         cx.fail(
             "wg.tma copies from a tile of an array",
@@ -165,10 +172,12 @@ def tma(cx: Context, source: TileRef, destination: Buffer) -> None:
             found=source.describe(),
             help="allocate the buffer with wg.smem(tiles) of the same tiles",
         )
-    view, view_type = tiles.array.view(cx, spec.box, spec.swizzle)
+    box = spec.shared_box(cx, cx.cluster) if multicast else spec.box
+    view, view_type = tiles.array.view(cx, box, spec.swizzle)
     row, column = source.element(cx)
+    how = " multicast" if multicast else ""
     cx.builder.line(
-        f"wg.tma_load {view}[{row}, {column}] to {destination.name} : {view_type}, {spec.mlir_type}"
+        f"wg.tma_load {view}[{row}, {column}] to {destination.name}{how} : {view_type}, {spec.mlir_type}"
     )
 
 

@@ -30,6 +30,10 @@ CASES = [
     tiles(matmul_pingpong, 64, 256),
     tiles(matmul_pingpong, 64, 176, "nk"),
     tiles(matmul_pingpong, 128, 128),
+    tiles(matmul_cooperative, 128, 256, cluster=2),
+    tiles(matmul_cooperative, 128, 176, "nk", cluster=2),
+    tiles(matmul_pingpong, 64, 256, "nk", cluster=2),
+    tiles(matmul_pingpong, 64, 128, cluster=2),
 ]
 
 
@@ -126,47 +130,90 @@ def findings(kernel, image, arguments, kind):
 
 
 PINGPONG = (matmul_pingpong, {"BM": 64, "BN": 256}, "kn")
+CLUSTER = (matmul_pingpong, {"BM": 64, "BN": 256, "cluster": 2}, "kn")
+CLUSTER_SYNC = r"barrier\.cluster\.arrive;\s*barrier\.cluster\.wait;"
 
 
 @pytest.mark.parametrize(
-    ("pattern", "replacement", "which", "kind", "line"),
+    ("case", "pattern", "replacement", "kind", "line"),
     [
         pytest.param(
+            PINGPONG,
             r"barrier\.cta\.arrive\.aligned [^;]*;|bar\.arrive [^;]*;",
             "",
-            0,
             "deadlock",
             "storing.take()",
             id="nobody gives warpgroup 0 its first turn",
         ),
         pytest.param(
+            PINGPONG,
             r"(mbarrier\.init\.shared::cta\.b64 \[%r\d+\], )4;",
             r"\g<1>8;",
-            0,
             "deadlock",
             "ring.fill",
             id="a slot waits for both warpgroups",
         ),
         pytest.param(
+            PINGPONG,
             r"(mbarrier\.init\.shared::cta\.b64 \[%r\d+\], )4;",
             r"\g<1>3;",
-            0,
             "mbarrier-overrun",
             "ring.drain",
             id="a slot does not wait for all warps of its reader",
         ),
+        pytest.param(
+            CLUSTER,
+            r"(mbarrier\.init\.shared::cta\.b64 \[%r\d+\], )8;",
+            r"\g<1>4;",
+            "mbarrier-overrun",
+            "ring.drain",
+            id="a slot does not wait for the other CTA's readers",
+        ),
+        pytest.param(
+            CLUSTER,
+            r"(setp\.lt\.u32 here, %r\d+, )2;",
+            r"\g<1>1;",
+            "deadlock",
+            "ring.fill",
+            id="readers free a slot in one CTA only",
+        ),
+        pytest.param(
+            CLUSTER,
+            r"(expect_tx\.shared::cta\.b64 _, \[%r\d+\], )40960;",
+            r"\g<1>24576;",
+            "mbarrier-bytes",
+            "ring.fill",
+            id="the other CTA's share of the bytes is not expected",
+        ),
+        pytest.param(
+            CLUSTER,
+            CLUSTER_SYNC,
+            "",
+            "mbarrier-uninitialised",
+            "multicast=",
+            id="a CTA arrives before the other's barriers are set up",
+        ),
+        pytest.param(
+            CLUSTER,
+            f"(?s)({CLUSTER_SYNC}.*){CLUSTER_SYNC}",
+            r"\g<1>",
+            "cluster-exit",
+            "ring.drain",
+            id="a CTA leaves while the other may arrive at its barriers",
+        ),
     ],
 )
-def test_a_planted_fault_is_found(pattern, replacement, which, kind, line):
-    image, arguments = image_of(PINGPONG)
-    report = findings(matmul_pingpong, plant(image, pattern, replacement, which), arguments, kind)
+def test_a_planted_fault_is_found(case, pattern, replacement, kind, line):
+    image, arguments = image_of(case)
+    report = findings(matmul_pingpong, plant(image, pattern, replacement), arguments, kind)
     source = inspect.getsource(inspect.getmodule(matmul_pingpong.function)).splitlines()
     numbers = [number for number, text in enumerate(source, 1) if line in text]
     assert any(f"matmul.py:{number}" in report for number in numbers), report
 
 
-def test_without_a_fault_nothing_is_found():
-    image, arguments = image_of(PINGPONG)
+@pytest.mark.parametrize("case", [PINGPONG, CLUSTER], ids=["one-cta", "cluster"])
+def test_without_a_fault_nothing_is_found(case):
+    image, arguments = image_of(case)
     _, first = inspect.getsourcelines(matmul_pingpong.function)
     file = inspect.getfile(matmul_pingpong.function)
     for seed in SEEDS:

@@ -547,3 +547,64 @@ def test_shares_are_in_constant_steps():
         expected="work[first::step] with a step of at least 2",
         found="another slice",
     )
+
+
+# Clusters and multicast.
+
+
+def test_a_cluster_of_rows_and_columns():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        gr.tiles(c.tiles(128, 256), cluster=(2, 2))
+
+    check(
+        kernel,
+        "gr.tiles(c.tiles(128, 256), cluster=(2, 2))",
+        "a cluster's CTAs lie in one row or column of tiles",
+        expected="(n, 1) or (1, n) with n up to 8",
+        found="(2, 2)",
+    )
+
+
+def test_multicast_without_a_cluster():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A = a.tiles(64, 64)
+        work = gr.tiles(c.tiles(64, 256))
+        ring = wg.ring(2, a=wg.smem(A))
+
+        @wg.role(warps=1)
+        def load():
+            for m, n in work:
+                for k, s in ring.fill(4):
+                    wg.tma(A[m, k], s.a, multicast=True)
+
+    check(
+        kernel,
+        "wg.tma(A[m, k], s.a, multicast=True)",
+        "multicast brings a tile to the CTAs of a cluster",
+        expected="a launch with clusters, as in gr.tiles(..., cluster=(2, 1))",
+        found="a launch without",
+    )
+
+
+def test_a_buffer_that_does_not_split_over_the_cluster():
+    @gr.kernel
+    def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+        A = a.tiles(72, 64)
+        work = gr.tiles(c.tiles(64, 256), cluster=(2, 1))
+        ring = wg.ring(2, a=wg.smem(A))
+
+        @wg.role(warps=1)
+        def load():
+            for m, n in work:
+                for k, s in ring.fill(4):
+                    wg.tma(A[m, k], s.a, multicast=True)
+
+    check(
+        kernel,
+        "wg.tma(A[m, k], s.a, multicast=True)",
+        "the buffer does not split over the cluster",
+        expected="a multiple of 16 elements along dimension 0 for 2 CTAs",
+        found="a buffer of 72x64 bf16",
+    )

@@ -86,6 +86,29 @@ struct ArrivePattern : StatePattern<BarrierArriveOp> {
   }
 };
 
+struct ArriveClusterPattern : StatePattern<BarrierArriveClusterOp> {
+  using StatePattern::StatePattern;
+  LogicalResult matchAndRewrite(BarrierArriveClusterOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    InlineAsm text;
+    std::string address =
+        text.input(barrierAddress(rewriter, loc, adaptor.getBarrier(), adaptor.getIndex()));
+    const RoleContext &role = state.roles.of(op);
+    std::string cta = text.input(role.place.lane);
+    text.line("{");
+    text.line(".reg .pred here;");
+    text.line(".reg .b32 there;");
+    text.line("setp.lt.u32 here, " + cta + ", " + llvm::utostr(role.ctas) + ";");
+    text.line("@here mapa.shared::cluster.u32 there, " + address + ", " + cta + ";");
+    text.line("@here mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];");
+    text.line("}");
+    text.emit(rewriter, loc);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 template <typename Op> struct ExpectPattern : OpConversionPattern<Op> {
   ExpectPattern(const TypeConverter &converter, MLIRContext *context, StringRef instruction,
                 StringRef sink)
@@ -151,10 +174,13 @@ struct SetRegistersPattern : StatePattern<SetRegistersOp> {
 void populateBarrierPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                              const ConversionState &state) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<InitPattern, WaitPattern, ArrivePattern, NamedSyncPattern, NamedArrivePattern,
-               SetRegistersPattern>(converter, context, state);
+  patterns.add<InitPattern, WaitPattern, ArrivePattern, ArriveClusterPattern, NamedSyncPattern,
+               NamedArrivePattern, SetRegistersPattern>(converter, context, state);
   patterns.add<PlainPattern<BarrierInitFenceOp>>(converter, context,
                                                  "fence.mbarrier_init.release.cluster;");
+  // Not aligned: at the kernel's end a warp need not have met again.
+  patterns.add<PlainPattern<ClusterSyncOp>>(converter, context,
+                                            "barrier.cluster.arrive;\nbarrier.cluster.wait;");
   patterns.add<PlainPattern<FenceProxyAsyncOp>>(converter, context,
                                                 "fence.proxy.async.shared::cta;");
   patterns.add<ExpectPattern<BarrierExpectOp>>(converter, context,

@@ -25,6 +25,7 @@ RoleContext RoleContexts::create(OpBuilder &builder, Location loc, Value thread,
   RoleContext context;
   context.first = first;
   context.warps = warps;
+  context.ctas = clusterCtas(region.getParentOp());
   context.each = each;
   context.single = single;
   context.place.lane = LLVM::AndOp::create(builder, loc, thread, constant(builder, loc, 31));

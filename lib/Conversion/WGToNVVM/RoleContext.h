@@ -19,6 +19,7 @@ namespace girih::wg {
 struct RoleContext {
   int64_t first = 0;   ///< first warpgroup in the CTA
   int64_t warps = 0;   ///< warps that execute the body
+  int64_t ctas = 1;    ///< CTAs of a cluster
   bool each = false;   ///< every warpgroup executes the body for itself
   bool single = false; ///< one lane alone executes the body
   ThreadPlace place;   ///< lane, warp of the warpgroup, warpgroup of the role

@@ -54,6 +54,38 @@ std::string instruction(ViewType view) {
   return "cp.async.bulk.tensor." + llvm::itostr(view.getRank()) + "d";
 }
 
+/// A CTA's share of a tile that is multicast: `boxes` from the start, of which it adds its rank
+/// times `distance` bytes and `step` elements along the buffer's dimension `dim`.
+struct Share {
+  SmallVector<std::array<int64_t, 2>> boxes;
+  int64_t dim = 0, step = 0, distance = 0;
+};
+
+/// Whole panels if they can be shared out, else parts of each panel; the verifier of wg.tma_load
+/// knows that one of them works.
+Share shareOf(BufferType buffer, ViewType view, int64_t ctas) {
+  int64_t fast = buffer.getFastestDim();
+  Share share;
+  share.dim = buffer.getNumPanels() % ctas == 0 ? fast : 1 - fast;
+  share.step = share.dim == fast ? buffer.getNumPanels() / ctas * buffer.getPanelExtent()
+                                 : buffer.getOuterExtent() / ctas;
+  std::array<int64_t, 2> first = {0, 0};
+  first[share.dim] = share.step;
+  share.distance = byteOffset(buffer, first[0], first[1]);
+  for (std::array<int64_t, 2> start : boxesOf(buffer, view, buffer.getShape()[0]))
+    if (start[share.dim] < share.step)
+      share.boxes.push_back(start);
+  return share;
+}
+
+/// The CTA's number in its cluster.
+Value clusterRank(OpBuilder &builder, Location loc) {
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, builder.getI32Type(),
+             builder.getStringAttr("llvm.nvvm.read.ptx.sreg.cluster.ctarank"), ValueRange())
+      .getResults();
+}
+
 struct LoadPattern : StatePattern<TmaLoadOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
@@ -68,17 +100,33 @@ struct LoadPattern : StatePattern<TmaLoadOp> {
     Value distance = LLVM::ShlOp::create(rewriter, loc, adaptor.getBarrierIndex(),
                                          i32Constant(rewriter, loc, 3));
     Value barrier = LLVM::AddOp::create(rewriter, loc, adaptor.getBarrier(), distance);
-    for (std::array<int64_t, 2> start : boxesOf(buffer, view, buffer.getShape()[0])) {
+    Value base = adaptor.getBuffer();
+    SmallVector<Value> indices(adaptor.getIndices());
+    SmallVector<std::array<int64_t, 2>> boxes = boxesOf(buffer, view, buffer.getShape()[0]);
+    std::string modifier, mask;
+    if (op.getMulticast()) {
+      int64_t ctas = role.ctas;
+      Share share = shareOf(buffer, view, ctas);
+      Value rank = clusterRank(rewriter, loc);
+      base = LLVM::AddOp::create(rewriter, loc, base, times(rewriter, loc, rank, share.distance));
+      int64_t dim = share.dim == buffer.getFastestDim() ? view.getFastestDim() : view.getSlowDim();
+      indices[dim] =
+          LLVM::AddOp::create(rewriter, loc, indices[dim], times(rewriter, loc, rank, share.step));
+      boxes = share.boxes;
+      modifier = ".multicast::cluster";
+      mask = ", " + llvm::utostr((1u << ctas) - 1);
+    }
+    for (std::array<int64_t, 2> start : boxes) {
       InlineAsm text;
       std::string prefix = guard(text, role.leader);
-      std::string address = text.input(
-          plus(rewriter, loc, adaptor.getBuffer(), byteOffset(buffer, start[0], start[1])));
+      std::string address =
+          text.input(plus(rewriter, loc, base, byteOffset(buffer, start[0], start[1])));
       std::string map = text.input(adaptor.getView());
-      std::string place =
-          coordinates(rewriter, loc, text, buffer, view, adaptor.getIndices(), start);
+      std::string place = coordinates(rewriter, loc, text, buffer, view, indices, start);
       text.line(prefix + instruction(view) +
-                ".shared::cluster.global.tile.mbarrier::complete_tx::bytes [" + address + "], [" +
-                map + ", " + place + "], [" + text.input(barrier) + "];");
+                ".shared::cluster.global.tile.mbarrier::complete_tx::bytes" + modifier + " [" +
+                address + "], [" + map + ", " + place + "], [" + text.input(barrier) + "]" + mask +
+                ";");
       text.emit(rewriter, loc);
     }
     rewriter.eraseOp(op);

@@ -69,6 +69,7 @@ class Context:
         self.arrays: list[ArrayParameter] = []
         self.device_arguments: dict[str, DeviceArgument] = {}
         self.launch_grid: str | None = None
+        self.cluster = 1  # CTAs of a cluster
         # Whether some accumulator holds nothing before its first product.
         self.needs_products = False
         self.sources: dict[str, Source] = {}

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Rows of tiles walked together; the tiles of one group are counted in 32 bits.
 MAX_GROUP = 1024
+# CTAs of a cluster on any device (CUDA C++ Programming Guide, "Thread Block Clusters").
+MAX_CLUSTER = 8
 
 
 @builtin("gr.sms")
@@ -48,8 +50,10 @@ def tiles(
     *,
     ctas: HostExpression | int | None = None,
     order: Grouped | None = None,
+    cluster: tuple[int, int] = (1, 1),
 ) -> Work:
-    """Says the launch: the tiles to compute, one per CTA, or shared out over ``ctas`` CTAs that stay."""
+    """Says the launch: the tiles to compute, one per CTA, or shared out over ``ctas`` CTAs that stay. CTAs of a
+    ``cluster`` compute as many neighbouring tiles, rows by columns."""
     if not isinstance(tiles, Tiles):
         cx.fail(
             "gr.tiles takes the tiles of an array",
@@ -65,7 +69,18 @@ def tiles(
         )
     if not (order is None or isinstance(order, Grouped)):
         cx.fail("order is a tile order", expected="gr.grouped(rows)", found=cx.describe(order))
-    return Work(cx, tiles, ctas, order)
+    if (
+        not isinstance(cluster, tuple)
+        or len(cluster) != 2
+        or not all(type(extent) is int and 1 <= extent <= MAX_CLUSTER for extent in cluster)
+        or min(cluster) != 1
+    ):
+        cx.fail(
+            "a cluster's CTAs lie in one row or column of tiles",
+            expected=f"(n, 1) or (1, n) with n up to {MAX_CLUSTER}",
+            found=cx.describe(cluster),
+        )
+    return Work(cx, tiles, ctas, order, cluster)
 
 
 class Range(Value):

@@ -123,11 +123,16 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
     args = f" args({', '.join(launch_values)}) : {', '.join(launch_types)}" if arguments else ""
     host_parameters = ", ".join(f"%{symbol(n)}: {type_}" for n, type_ in passed.items())
     names = ", ".join(map(quoted, passed))
+    cluster = (
+        f" attributes {{known_cluster_size = array<i32: {cx.cluster}, 1, 1>}}"
+        if cx.cluster > 1
+        else ""
+    )
     lines = [
         *(f"{alias} = {text}" for text, alias in cx.layouts.items()),
         f"module attributes {{girih.sources = [{', '.join(_source_entry(s) for s in cx.sources.values())}]}} {{",
         f"  gpu.module @{name}_device [{TARGET}] {{",
-        f"    gpu.func @{name}({', '.join(f'{a.name}: {a.type} {location}' for a in arguments)}) kernel {{",
+        f"    gpu.func @{name}({', '.join(f'{a.name}: {a.type} {location}' for a in arguments)}) kernel{cluster} {{",
         *cx.builder.block.render(),
         "      wg.specialize {",
         *cx.specialize.render(),

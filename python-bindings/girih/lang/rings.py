@@ -47,6 +47,22 @@ class Smem:
         box[fast] = min(span, self.shape[fast])
         return box[0], box[1]
 
+    def shared_box(self, cx: Context, ctas: int) -> tuple[int, int]:
+        """The box of one copy where each of ``ctas`` CTAs brings an equal share: whole panels, or parts of them."""
+        fast, box = self.order[0], list(self.box)
+        if -(-self.shape[fast] // box[fast]) % ctas == 0:
+            return self.box
+        slow = 1 - fast
+        if self.shape[slow] % (8 * ctas):
+            cx.fail(
+                "the buffer does not split over the cluster",
+                expected=f"a multiple of {8 * ctas} elements along dimension {slow} for {ctas} CTAs",
+                found=f"a buffer of {self.shape[0]}x{self.shape[1]} {self.dtype.name}",
+            )
+        share = self.shape[slow] // ctas
+        box[slow] = next(part for part in range(min(share, MAX_BOX), 7, -8) if share % part == 0)
+        return box[0], box[1]
+
     @staticmethod
     def of_tiles(cx: Context, tiles: Tiles) -> Smem:
         """Room for one tile, in the order in which the array is stored."""

@@ -29,29 +29,47 @@ class Work(Value):
     """The tiles of one array, shared out over the CTAs."""
 
     def __init__(
-        self, cx: Context, tiles: Tiles, ctas: HostExpression | int | None, order: Grouped | None
+        self,
+        cx: Context,
+        tiles: Tiles,
+        ctas: HostExpression | int | None,
+        order: Grouped | None,
+        cluster: tuple[int, int],
     ) -> None:
         if cx.launch_grid is not None:
             cx.fail("the launch is already said: a kernel has one gr.tiles(...)")
         self.tiles = tiles
         self.order = order
         self.persistent = ctas is not None
+        self.cluster = cluster
+        cx.cluster = cluster[0] * cluster[1]
         plan = cx.plan
+        # What a cluster computes together, or a CTA without clusters.
         counts = [
             plan.binary(
-                "arith.ceildivsi", tiles.array.host_extent(cx, dim), plan.constant(tiles.tile[dim])
+                "arith.ceildivsi",
+                tiles.array.host_extent(cx, dim),
+                plan.constant(tiles.tile[dim] * cluster[dim]),
             )
             for dim in range(2)
         ]
         total = plan.binary("arith.muli", counts[0], counts[1])
+        size = plan.constant(cx.cluster)
         if ctas is None:
-            cx.launch_grid = total
+            cx.launch_grid = total if cx.cluster == 1 else plan.binary("arith.muli", total, size)
             return
         wanted = plan.expression(ctas)
         if isinstance(ctas, HostExpression):
             message = quoted("the launch has {0} CTAs: expected at least 1")
             plan.require("sge", wanted, plan.constant(1), message, (wanted,))
-        cx.launch_grid = plan.binary("arith.minsi", wanted, total)
+        if cx.cluster == 1:
+            cx.launch_grid = plan.binary("arith.minsi", wanted, total)
+            return
+        clusters = plan.binary(
+            "arith.maxsi", plan.binary("arith.divsi", wanted, size), plan.constant(1)
+        )
+        clusters = plan.binary("arith.minsi", clusters, total)
+        cx.launch_grid = plan.binary("arith.muli", clusters, size)
 
     def describe(self) -> str:
         return f"the launch over {self.tiles.describe()}"
@@ -91,15 +109,19 @@ class Work(Value):
         first = cx.hoisted(
             f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
         )
+        if cx.cluster > 1:
+            first = cx.hoisted(f"arith.divui {first}, {cx.constant(cx.cluster, i32)} : i32")
         if not self.persistent:
             bind(self._coordinates(cx, first))
             body()
             return
-        rows, columns = (self.tiles.count_name(cx, dim) for dim in range(2))
+        rows, columns = self._counts(cx)
         total = cx.hoisted(f"arith.muli {rows}, {columns} : i32", "tiles")
         ctas = cx.hoisted(
             f"arith.index_cast {cx.hoisted('gpu.grid_dim x', 'ctas')} : index to i32", "ctas"
         )
+        if cx.cluster > 1:
+            ctas = cx.hoisted(f"arith.divui {ctas}, {cx.constant(cx.cluster, i32)} : i32")
         if stride > 1:
             skipped = cx.builder.op(f"arith.muli {i32_name(cx, start)}, {ctas} : i32")
             first = cx.builder.op(f"arith.addi {first}, {skipped} : i32", "first")
@@ -116,10 +138,37 @@ class Work(Value):
             step,
         )
 
+    def _counts(self, cx: Context) -> tuple[str, str]:
+        """Rows and columns of what clusters (or CTAs without clusters) compute."""
+        rows, columns = (
+            self.tiles.count_name(cx, dim)
+            if extent == 1
+            else cx.hoisted(
+                f"arith.ceildivsi {self.tiles.count_name(cx, dim)}, {cx.constant(extent, i32)} : i32"
+            )
+            for dim, extent in enumerate(self.cluster)
+        )
+        return rows, columns
+
     def _coordinates(self, cx: Context, tile: str) -> tuple[Scalar, Scalar]:
-        """Row and column of tile number ``tile``; all numbers are non-negative, so unsigned division serves."""
+        """Row and column of tile number ``tile``: of the cluster's, then of this CTA's in it."""
+        place = self._ordered(cx, tile)
+        if cx.cluster == 1:
+            return place
+        size = cx.constant(cx.cluster, i32)
+        cta = cx.hoisted(
+            f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
+        )
+        rank = cx.hoisted(f"arith.remui {cta}, {size} : i32", "rank")
+        dim = 0 if self.cluster[0] > 1 else 1
+        first = cx.builder.op(f"arith.muli {place[dim].name}, {size} : i32")
+        mine = Scalar(cx.builder.op(f"arith.addi {first}, {rank} : i32"), i32)
+        return (mine, place[1]) if dim == 0 else (place[0], mine)
+
+    def _ordered(self, cx: Context, tile: str) -> tuple[Scalar, Scalar]:
+        """Row and column of number ``tile``; all numbers are non-negative, so unsigned division serves."""
         op = cx.builder.op
-        rows, columns = (self.tiles.count_name(cx, dim) for dim in range(2))
+        rows, columns = self._counts(cx)
         if self.order is None:
             return (
                 Scalar(op(f"arith.divui {tile}, {columns} : i32", "row"), i32),

@@ -47,3 +47,17 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// A lane for each CTA of the cluster arrives there; the cluster meets.
+gpu.module @clusters [#nvvm.target<chip = "sm_90a">] {
+  // CHECK-LABEL: llvm.func @cluster
+  // CHECK: %[[LANE:.*]] = llvm.and %{{.*}}, %
+  // CHECK: "{\0A.reg .pred here;\0A.reg .b32 there;\0Asetp.lt.u32 here, $1, 2;\0A@here mapa.shared::cluster.u32 there, $0, $1;\0A@here mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\0A}", "r,r,~{memory}" %{{.*}}, %[[LANE]]
+  // CHECK: "barrier.cluster.arrive;\0Abarrier.cluster.wait;"
+  gpu.func @cluster(%i: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>} {
+    %bar = wg.alloc_barrier {offset = 0 : i32} : !wg.barrier<2>
+    wg.barrier_arrive_cluster %bar[%i] : !wg.barrier<2>
+    wg.cluster_sync
+    gpu.return
+  }
+}

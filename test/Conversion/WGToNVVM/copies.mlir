@@ -87,3 +87,32 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// Each of two CTAs brings two of four panels (two boxes of 64 columns, 128 columns and 16384 bytes from the other's) to
+// both; of one panel, half of the rows.
+gpu.module @clusters [#nvvm.target<chip = "sm_90a">] {
+  // CHECK-LABEL: llvm.func @multicast
+  // CHECK: %[[RANK:.*]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.cluster.ctarank"()
+  // CHECK: %[[BYTES:.*]] = llvm.mlir.constant(16384 : i32)
+  // CHECK: llvm.mul %[[RANK]], %[[BYTES]]
+  // CHECK: %[[COLUMNS:.*]] = llvm.mlir.constant(128 : i32)
+  // CHECK: llvm.mul %[[RANK]], %[[COLUMNS]]
+  // CHECK-COUNT-2: "{{.*}}complete_tx::bytes.multicast::cluster [$1], [$2, {$3, $4}], [$5], 3;"
+  // CHECK-NOT: multicast
+  // CHECK: %[[RANK:.*]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.cluster.ctarank"()
+  // CHECK: %[[BYTES:.*]] = llvm.mlir.constant(4096 : i32)
+  // CHECK: llvm.mul %[[RANK]], %[[BYTES]]
+  // CHECK: %[[ROWS:.*]] = llvm.mlir.constant(32 : i32)
+  // CHECK: llvm.mul %[[RANK]], %[[ROWS]]
+  // CHECK-COUNT-1: "{{.*}}complete_tx::bytes.multicast::cluster [$1], [$2, {$3, $4}], [$5], 3;"
+  // CHECK-NOT: multicast
+  gpu.func @multicast(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %B: !wg.view<bf16, box = [32, 64], swizzle = 128>, %i: i32) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>} {
+    %wide = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x256xbf16, swizzle = 128>
+    %narrow = wg.alloc_buffer {offset = 32768 : i32} : !wg.buffer<64x64xbf16, swizzle = 128>
+    %bar = wg.alloc_barrier {offset = 40960 : i32} : !wg.barrier<1>
+    wg.tma_load %A[%i, %i] to %wide multicast barrier(%bar[%i] : !wg.barrier<1>) : !wg.view<bf16, box = [64, 64], swizzle = 128>, !wg.buffer<64x256xbf16, swizzle = 128>
+    wg.tma_load %B[%i, %i] to %narrow multicast barrier(%bar[%i] : !wg.barrier<1>) : !wg.view<bf16, box = [32, 64], swizzle = 128>, !wg.buffer<64x64xbf16, swizzle = 128>
+    gpu.return
+  }
+}

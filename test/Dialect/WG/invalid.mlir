@@ -932,3 +932,36 @@ func.func @f() {
   }
   return
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @f(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %i: i32) kernel {
+    %buffer = wg.alloc_buffer : !wg.buffer<64x128xbf16, swizzle = 128>
+    // expected-error @+1 {{'wg.tma_load' op multicasts in a kernel without clusters: expected known_cluster_size on the gpu.func}}
+    wg.tma_load %A[%i, %i] to %buffer multicast : !wg.view<bf16, box = [64, 64], swizzle = 128>, !wg.buffer<64x128xbf16, swizzle = 128>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @f(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %i: i32) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+    %buffer = wg.alloc_buffer : !wg.buffer<64x192xbf16, swizzle = 128>
+    // expected-error @+1 {{'wg.tma_load' op multicasts a buffer of 3 panels of 1 boxes to 2 CTAs: expected a multiple of either, since each brings an equal share}}
+    wg.tma_load %A[%i, %i] to %buffer multicast : !wg.view<bf16, box = [64, 64], swizzle = 128>, !wg.buffer<64x192xbf16, swizzle = 128>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @f(%i: i32) kernel {
+    %empty = wg.alloc_barrier : !wg.barrier<2>
+    // expected-error @+1 {{'wg.barrier_arrive_cluster' op arrives at other CTAs' barriers in a kernel without clusters: expected known_cluster_size on the gpu.func}}
+    wg.barrier_arrive_cluster %empty[%i] : !wg.barrier<2>
+    gpu.return
+  }
+}

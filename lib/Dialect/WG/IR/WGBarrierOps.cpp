@@ -60,6 +60,13 @@ LogicalResult BarrierArriveOp::verify() {
   return verifyIndex(*this, getIndex(), getBarrier().getType());
 }
 
+LogicalResult BarrierArriveClusterOp::verify() {
+  if (clusterCtas(*this) == 1)
+    return emitOpError("arrives at other CTAs' barriers in a kernel without clusters: expected "
+                       "known_cluster_size on the gpu.func");
+  return verifyIndex(*this, getIndex(), getBarrier().getType());
+}
+
 LogicalResult BarrierExpectOp::verify() {
   if (failed(verifyBytes(*this, getBytes())))
     return failure();
@@ -96,6 +103,9 @@ llvm::SmallVector<Barrier> BarrierWaitOp::getBarrierEffects() {
   return {{Barrier::Kind::Wait, Barrier::Side::Raw, getBarrier(), getIndex(), getParity()}};
 }
 llvm::SmallVector<Barrier> BarrierArriveOp::getBarrierEffects() {
+  return {{Barrier::Kind::Arrive, Barrier::Side::Raw, getBarrier(), getIndex()}};
+}
+llvm::SmallVector<Barrier> BarrierArriveClusterOp::getBarrierEffects() {
   return {{Barrier::Kind::Arrive, Barrier::Side::Raw, getBarrier(), getIndex()}};
 }
 llvm::SmallVector<Barrier> BarrierExpectOp::getBarrierEffects() {

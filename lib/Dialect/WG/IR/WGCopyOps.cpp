@@ -53,12 +53,34 @@ static LogicalResult verifyCopy(Operation *op, ViewType view, BufferType buffer,
   return success();
 }
 
+/// A multicast tile is brought in equal shares.
+static LogicalResult verifyMulticast(TmaLoadOp load) {
+  // Outside a kernel nothing is known of clusters.
+  if (!load->getParentOfType<gpu::GPUFuncOp>())
+    return success();
+  int64_t ctas = clusterCtas(load);
+  if (ctas == 1)
+    return load.emitOpError("multicasts in a kernel without clusters: expected known_cluster_size "
+                            "on the gpu.func");
+  BufferType buffer = load.getBuffer().getType();
+  ViewType view = load.getView().getType();
+  int64_t lines = view.getSlowDim() < 0 ? 1 : view.getBox()[view.getSlowDim()];
+  int64_t panels = buffer.getNumPanels(), boxes = buffer.getOuterExtent() / lines;
+  if (panels % ctas && boxes % ctas)
+    return load.emitOpError("multicasts a buffer of ")
+           << panels << " panels of " << boxes << " boxes to " << ctas
+           << " CTAs: expected a multiple of either, since each brings an equal share";
+  return success();
+}
+
 LogicalResult TmaLoadOp::verify() {
   if (!getBarrier() != !getBarrierIndex())
     return emitOpError("expects a barrier together with its index");
   BufferType buffer = getBuffer().getType();
-  return verifyCopy(*this, getView().getType(), buffer, getIndices().size(), buffer.getShape()[0],
-                    getTransposed());
+  if (failed(verifyCopy(*this, getView().getType(), buffer, getIndices().size(),
+                        buffer.getShape()[0], getTransposed())))
+    return failure();
+  return getMulticast() ? verifyMulticast(*this) : success();
 }
 
 LogicalResult TmaStoreOp::verify() {

@@ -18,6 +18,17 @@ int64_t girih::wg::getLaunchRegisters(int64_t threads) {
   return std::min<int64_t>(kRegisterFile / threads / 8 * 8, 255);
 }
 
+int64_t girih::wg::clusterCtas(Operation *op) {
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
+  if (!kernel)
+    kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  int64_t ctas = 1;
+  if (kernel)
+    for (int32_t extent : kernel.getKnownClusterSize().value_or(ArrayRef<int32_t>()))
+      ctas *= extent;
+  return ctas;
+}
+
 /// PTX ISA 9.0, 9.7.19.5: the immediate of setmaxnreg is a multiple of 8 from 24 to 256.
 static LogicalResult verifyBudget(Operation *op, int64_t registers) {
   if (registers >= 24 && registers <= 256 && registers % 8 == 0)

@@ -28,6 +28,7 @@ struct LoweredRing {
   int64_t stages = 0;
   SmallVector<Value> buffers; ///< an array of slots for each buffer
   Value full, empty;          ///< null for a store ring
+  int64_t ctas = 1;           ///< whose empty barriers a reader arrives at
 };
 
 /// What patterns need to know of the role around an op; values are computed once, at the role's
@@ -184,10 +185,15 @@ struct FreePattern : RingPattern<FreeOp> {
   using OneToNOpAdaptor = FreeOp::GenericAdaptor<OneToN>;
   LogicalResult matchAndRewrite(FreeOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto branch = scf::IfOp::create(rewriter, op.getLoc(), lowering.valuesOf(op).elected, false);
-    OpBuilder inside = branch.getThenBodyBuilder();
-    BarrierArriveOp::create(inside, op.getLoc(), ringOf(op).empty,
-                            unpackCursor(adaptor.getCursor()).index);
+    const LoweredRing &ring = ringOf(op);
+    Value index = unpackCursor(adaptor.getCursor()).index;
+    if (ring.ctas > 1) {
+      BarrierArriveClusterOp::create(rewriter, op.getLoc(), ring.empty, index);
+    } else {
+      auto branch = scf::IfOp::create(rewriter, op.getLoc(), lowering.valuesOf(op).elected, false);
+      OpBuilder inside = branch.getThenBodyBuilder();
+      BarrierArriveOp::create(inside, op.getLoc(), ring.empty, index);
+    }
     rewriter.eraseOp(op);
     return success();
   }
@@ -259,11 +265,11 @@ LogicalResult checkRing(RingOp ring, const RingProtocol &protocol) {
     return refuse("is filled but no role drains it; expected a wg.drain or wg.free");
   if (RoleOp last = protocol.consumers.back(); ring.getOneReader())
     for (RoleOp role : protocol.consumers)
-      if (role.getWarpsTogether() != protocol.emptyArrivals)
+      if (role.getWarpsTogether() * protocol.ctas != protocol.emptyArrivals)
         return refuse("has one reader for each slot, and role '" + last.getRoleName() +
-                      "' gives it back with " + Twine(protocol.emptyArrivals) + " warps, role '" +
-                      role.getRoleName() + "' with " + Twine(role.getWarpsTogether()) +
-                      "; expected equal numbers");
+                      "' gives it back with " + Twine(protocol.emptyArrivals / protocol.ctas) +
+                      " warps, role '" + role.getRoleName() + "' with " +
+                      Twine(role.getWarpsTogether()) + "; expected equal numbers");
   if (!protocol.stages)
     return refuse("has no number of stages; run wg-choose-stages first");
   return success();
@@ -409,6 +415,7 @@ LogicalResult lowerRings(gpu::GPUFuncOp kernel) {
     Location loc = ring.getLoc();
     LoweredRing lowered;
     lowered.stages = protocol.stages;
+    lowered.ctas = protocol.ctas;
     std::string name = nameOf(ring);
     IntegerAttr count = builder.getI32IntegerAttr(static_cast<int32_t>(protocol.stages));
     for (auto [i, buffer] : llvm::enumerate(ring.getRing().getType().getBuffers()))

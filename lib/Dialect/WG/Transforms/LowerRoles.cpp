@@ -86,7 +86,7 @@ void lowerRole(OpBuilder &builder, RoleOp role, Value warp, int64_t allotted) {
 }
 
 /// One thread initialises the barriers and makes them visible to the asynchronous proxy, then the
-/// CTA meets.
+/// CTA meets; or the cluster, if CTAs reach into each other, which then meets once more at the end.
 void guardBarrierInit(gpu::GPUFuncOp kernel) {
   SmallVector<BarrierInitOp> inits(kernel.getBody().front().getOps<BarrierInitOp>());
   if (inits.empty())
@@ -103,7 +103,13 @@ void guardBarrierInit(gpu::GPUFuncOp kernel) {
     init->moveBefore(end);
   OpBuilder inside(end);
   BarrierInitFenceOp::create(inside, loc);
-  gpu::BarrierOp::create(builder, loc);
+  if (!reachesOtherCtas(kernel)) {
+    gpu::BarrierOp::create(builder, loc);
+    return;
+  }
+  ClusterSyncOp::create(builder, loc);
+  builder.setInsertionPoint(kernel.getBody().back().getTerminator());
+  ClusterSyncOp::create(builder, loc);
 }
 
 } // namespace

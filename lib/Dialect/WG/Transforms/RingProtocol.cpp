@@ -31,7 +31,23 @@ RingProtocol ringProtocol(RingOp ring) {
   for (RoleOp role : protocol.consumers)
     protocol.emptyArrivals =
         ring.getOneReader() ? role.getWarpsTogether() : protocol.emptyArrivals + role.getWarps();
+  for (Operation *user : ring.getRing().getUsers())
+    if (auto acquire = dyn_cast<AcquireOp>(user))
+      for (TmaLoadOp load : copiesInto(acquire))
+        if (load.getMulticast())
+          protocol.ctas = clusterCtas(load);
+  protocol.emptyArrivals *= protocol.ctas;
   return protocol;
+}
+
+bool reachesOtherCtas(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        auto load = dyn_cast<TmaLoadOp>(op);
+        bool reaches = isa<BarrierArriveClusterOp>(op) || (load && load.getMulticast());
+        return reaches ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 int64_t storeSlots(StoreRingOp ring) {

@@ -224,3 +224,38 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// A ring with a copy that is multicast spans the cluster: eight warps of each of two CTAs free a slot, in both. The bytes
+// are those of the whole slot, half of which the other CTA brings.
+// CHECK-LABEL: gpu.func @cluster
+// CHECK: %[[FULL:.*]] = wg.alloc_barrier {name = "r full barriers"}
+// CHECK: %[[EMPTY:.*]] = wg.alloc_barrier {name = "r empty barriers"}
+// CHECK: wg.barrier_init %[[FULL]] count(1)
+// CHECK: wg.barrier_init %[[EMPTY]] count(16)
+!b = !wg.buffer<64x128xbf16, swizzle = 128>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @cluster(%B: !wg.view<bf16, box = [64, 64], swizzle = 128>, %i: i32) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+    %ring = wg.ring {name = "r", stages = 2 : i32} : !wg.ring<[!b]>
+    wg.specialize {
+      wg.role @load warps(1) {
+        %p = wg.cursor producer %ring : !wg.ring<[!b]>
+        // CHECK: wg.barrier_expect %[[FULL]][%{{.*}}] bytes(16384)
+        %s = wg.acquire %ring[%p] : !wg.ring<[!b]>
+        // CHECK: wg.tma_load %{{.*}} multicast barrier(%[[FULL]]
+        wg.tma_load %B[%i, %i] to %s multicast : !wg.view<bf16, box = [64, 64], swizzle = 128>, !b
+        wg.publish %ring[%p] : !wg.ring<[!b]>
+      }
+      wg.role @read warpgroups(2) {
+        %q = wg.cursor consumer %ring : !wg.ring<[!b]>
+        // CHECK: wg.barrier_wait %[[FULL]]
+        %s = wg.get %ring[%q] : !wg.ring<[!b]>
+        // CHECK-NOT: scf.if
+        // CHECK: wg.barrier_arrive_cluster %[[EMPTY]]
+        wg.free %ring[%q] : !wg.ring<[!b]>
+      }
+    }
+    gpu.return
+  }
+}

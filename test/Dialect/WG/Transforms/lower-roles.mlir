@@ -69,3 +69,27 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// CTAs that arrive at each other's barriers meet before the first use and before any of them leaves.
+// CHECK-LABEL: gpu.func @cluster
+// CHECK: wg.barrier_init_fence
+// CHECK-NOT: gpu.barrier
+// CHECK: wg.cluster_sync
+// CHECK: wg.barrier_arrive_cluster
+// CHECK: wg.role
+// CHECK: wg.cluster_sync
+// CHECK-NEXT: gpu.return
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @cluster(%i: i32) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+    %bar = wg.alloc_barrier : !wg.barrier<2>
+    wg.barrier_init %bar count(2) : !wg.barrier<2>
+    wg.specialize {
+      wg.role @work warpgroups(1) {
+        wg.barrier_arrive_cluster %bar[%i] : !wg.barrier<2>
+      }
+    }
+    gpu.return
+  }
+}

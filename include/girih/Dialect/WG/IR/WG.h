@@ -54,6 +54,8 @@ LayoutAttr getLayout(mlir::RankedTensorType tile);
 /// Registers that a launch of that many threads allots to each of them: an equal share of the
 /// 65,536 of a multiprocessor in steps of 8, at most 255.
 int64_t getLaunchRegisters(int64_t threads);
+/// CTAs of a cluster of the kernel around `op` (its known_cluster_size); 1 without clusters.
+int64_t clusterCtas(mlir::Operation *op);
 } // namespace girih::wg
 
 #define GET_OP_CLASSES

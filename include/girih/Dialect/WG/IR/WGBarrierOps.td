@@ -81,6 +81,47 @@ def WG_BarrierArriveOp : WG_BarrierSignalOp<"barrier_arrive"> {
   let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` qualified(type($barrier))";
 }
 
+def WG_BarrierArriveClusterOp : WG_BarrierSignalOp<"barrier_arrive_cluster"> {
+  let summary = "arrives once at the same barrier of every CTA of the cluster";
+  let description = [{
+    By a whole warp, together: lane i arrives at CTA i's.
+
+    Lowers to: `mapa.shared::cluster` and `mbarrier.arrive.release.cluster.shared::cluster.b64 _` by as many lanes as the
+    cluster has CTAs.
+
+    ```mlir
+    gpu.module @device {
+      gpu.func @free(%i: i32) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+        %empty = wg.alloc_barrier : !wg.barrier<4>
+        wg.barrier_arrive_cluster %empty[%i] : !wg.barrier<4>
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins WG_BarrierType:$barrier, I32:$index);
+  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` qualified(type($barrier))";
+}
+
+def WG_ClusterSyncOp : WG_Op<"cluster_sync", [MemoryEffects<[MemRead<WG_Barrier>, MemWrite<WG_Barrier>,
+                                                             MemWrite<WG_Shared>]>]> {
+  let summary = "waits until every thread of the cluster has come here";
+  let description = [{
+    `wg-lower-roles` puts one behind the initialisation of barriers that other CTAs arrive at, and one at the kernel's
+    end: no CTA may leave while another may still write into its shared memory.
+
+    Lowers to: `barrier.cluster.arrive` and `barrier.cluster.wait` (PTX ISA 9.0, 9.7.13.4).
+
+    ```mlir
+    func.func @meet() {
+      wg.cluster_sync
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def WG_BarrierExpectOp : WG_BarrierSignalOp<"barrier_expect"> {
   let summary = "arrives once and adds to the bytes that the phase waits for";
   let description = [{

@@ -14,10 +14,17 @@ def WG_TmaLoadOp : WG_Op<"tma_load", [AttrSizedOperandSegments,
     The indices count elements, in the order of the view's dimensions; elements outside the array read as zero. A buffer
     larger than the view's box takes several copies, the buffer's panels in order. Element type, order and swizzle of
     view and buffer agree. The buffer's dimensions are those two of the view of which a box holds several elements, in
-    the view's order; `transposed`: in the other. The copy completes on the full barrier of the slot that the buffer belongs to; once rings are
-    lowered, and for buffers outside rings, `barrier(%bar[%i])` says which. The bytes must have been expected.
+    the view's order; `transposed`: in the other. The copy completes on the full barrier of the slot that the buffer
+    belongs to; once rings are lowered, and for buffers outside rings, `barrier(%bar[%i])` says which. The bytes must
+    have been expected.
 
-    Lowers to: `cp.async.bulk.tensor.2d` (1d to 5d, as the view) `.shared::cluster.global.tile.mbarrier::complete_tx::bytes` by one thread, for each box.
+    With `multicast` every CTA of the cluster executes the copy, of the same tile to the same buffer, and each brings an
+    equal share of its boxes to all of them: the tile crosses from L2 once. The bytes that each CTA's barrier sees are
+    those of the whole buffer. A ring with such a copy spans the cluster: a slot is empty when the readers in every CTA
+    have freed it.
+
+    Lowers to: `cp.async.bulk.tensor.2d` (1d to 5d, as the view) `.shared::cluster.global.tile.mbarrier::complete_tx::bytes`
+    by one thread, for each box, with `.multicast::cluster` to all CTAs of the cluster where it says so.
 
     ```mlir
     func.func @load(%A: !wg.view<bf16, box = [64, 64], swizzle = 128>, %row: i32, %col: i32, %bar: !wg.barrier<1>, %i: i32,
@@ -29,9 +36,11 @@ def WG_TmaLoadOp : WG_Op<"tma_load", [AttrSizedOperandSegments,
     ```
   }];
   let arguments = (ins WG_ViewType:$view, Variadic<I32>:$indices, WG_BufferType:$buffer,
-                       Optional<WG_BarrierType>:$barrier, Optional<I32>:$barrier_index, UnitAttr:$transposed);
+                       Optional<WG_BarrierType>:$barrier, Optional<I32>:$barrier_index, UnitAttr:$transposed,
+                       UnitAttr:$multicast);
   let assemblyFormat = [{
-    $view `[` $indices `]` `to` $buffer (`transposed` $transposed^)? (`barrier` `(` $barrier^ `[` $barrier_index `]` `:` qualified(type($barrier)) `)`)?
+    $view `[` $indices `]` `to` $buffer (`transposed` $transposed^)? (`multicast` $multicast^)?
+    (`barrier` `(` $barrier^ `[` $barrier_index `]` `:` qualified(type($barrier)) `)`)?
     attr-dict `:` qualified(type($view)) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;

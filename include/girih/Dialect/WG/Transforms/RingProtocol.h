@@ -19,8 +19,12 @@ struct RingProtocol {
   /// with the bytes that the copies bring.
   int64_t fullArrivals = 0;
   /// Arrivals that complete a phase of an empty barrier: one lane of each warp of each role that
-  /// frees the ring's slots, or of the one that a slot is for.
+  /// frees the ring's slots, or of the one that a slot is for; in every CTA that a copy into the
+  /// slot brings its bytes to.
   int64_t emptyArrivals = 0;
+  /// CTAs whose copies write a slot, and whose readers therefore free it: those of the cluster if a
+  /// copy is multicast, else one.
+  int64_t ctas = 1;
   /// The roles that fill and that drain, in program order.
   llvm::SmallVector<RoleOp> producers, consumers;
 };
@@ -28,6 +32,9 @@ struct RingProtocol {
 /// Works out the protocol of a ring whose loops are structured or expanded. `stages` is 0 if the
 /// ring has none yet.
 RingProtocol ringProtocol(RingOp ring);
+
+/// Whether anything that a CTA does reaches into another one of its cluster.
+bool reachesOtherCtas(mlir::gpu::GPUFuncOp kernel);
 
 /// Slots that a store ring takes: its stages, times the warpgroups that use it each for itself.
 int64_t storeSlots(StoreRingOp ring);
