@@ -14,7 +14,7 @@ from girih import wg
 def matmul(
     a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"], *,
     BM: gr.const = 128, BN: gr.const = 256, BK: gr.const = 64, persistent: gr.const = True,
-):  # fmt: skip
+) -> None:  # fmt: skip
     A, B, C = a.tiles(BM, BK), b.tiles(BK, BN), c.tiles(BM, BN)
     work = gr.tiles(C, ctas=gr.sms() if persistent else None, order=gr.grouped(8))
     ring = wg.ring(a=wg.smem(A), b=wg.smem(B))  # as many slots as fit, at most four
@@ -23,14 +23,14 @@ def matmul(
     consumers = BM // 64
 
     @wg.role(warps=1, registers=40 if consumers == 2 else 32)
-    def load():
+    def load() -> None:
         for m, n in work:
             for k, s in ring.fill(A.count[1]):  # waits for an empty slot
                 wg.tma(A[m, k], s.a)
                 wg.tma(B[k, n], s.b)
 
     @wg.role(warpgroups=consumers, registers=232 if consumers == 2 else 160)
-    def multiply():
+    def multiply() -> None:
         for m, n in work:
             acc = wg.acc(C, split="m")  # the first mma overwrites it
             for k, s in ring.drain(A.count[1], lag=1):  # one step's wgmmas stay in flight

@@ -8,7 +8,7 @@ Importing it loads neither NumPy nor a compiler.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from girih.dtypes import (
     DType,
@@ -29,7 +29,7 @@ from girih.dtypes import (
     u64,
 )
 from girih.errors import CompileError, DeviceError, GirihError, LaunchError
-from girih.lang.annotations import In, InOut, Out, const
+from girih.lang.annotations import const
 from girih.lang.function import function
 from girih.lang.kernel import kernel
 from girih.lang.library import cdiv, grouped, sms, static_assert, static_range, tiles
@@ -48,14 +48,30 @@ _LAZY = {
 _LAZY_MODULES = {"device": "girih.runtime.device", "emulator": "girih.emulator"}
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if TYPE_CHECKING:
+    # The one form whose texts a type checker does not read as types; girih.mypy_plugin says what it means.
+    from typing import Literal as In
+    from typing import Literal as InOut
+    from typing import Literal as Out
 
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
-    if name in _LAZY_MODULES:
-        return importlib.import_module(_LAZY_MODULES[name])
-    raise AttributeError(f"module 'girih' has no attribute '{name}'")
+    from girih import emulator as emulator
+    from girih.runtime import device as device
+    from girih.runtime.array import Array as Array
+    from girih.runtime.array import asarray as asarray
+    from girih.runtime.array import empty as empty
+    from girih.runtime.array import from_dlpack as from_dlpack
+    from girih.runtime.array import zeros as zeros
+else:
+    from girih.lang.annotations import In, InOut, Out
+
+    def __getattr__(name: str) -> Any:
+        import importlib
+
+        if name in _LAZY:
+            return getattr(importlib.import_module(_LAZY[name]), name)
+        if name in _LAZY_MODULES:
+            return importlib.import_module(_LAZY_MODULES[name])
+        raise AttributeError(f"module 'girih' has no attribute '{name}'")
 
 
 __all__ = [

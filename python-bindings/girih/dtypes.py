@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from girih.lang.optional import MayBeAbsent
 
@@ -44,21 +45,22 @@ class DType(MayBeAbsent):
         return f"girih.{self.name}"
 
 
-f64 = DType("f64", 64, "f64", "float")
-f32 = DType("f32", 32, "f32", "float")
-f16 = DType("f16", 16, "f16", "float")
-bf16 = DType("bf16", 16, "bf16", "float")
-e4m3 = DType("e4m3", 8, "f8E4M3FN", "float")
-e5m2 = DType("e5m2", 8, "f8E5M2", "float")
-i64 = DType("i64", 64, "i64", "int")
-i32 = DType("i32", 32, "i32", "int")
-i16 = DType("i16", 16, "i16", "int")
-i8 = DType("i8", 8, "i8", "int")
-u64 = DType("u64", 64, "i64", "uint")
-u32 = DType("u32", 32, "i32", "uint")
-u16 = DType("u16", 16, "i16", "uint")
-u8 = DType("u8", 8, "i8", "uint")
-b1 = DType("b1", 1, "i1", "bool")
+# Any to a type checker: in a kernel's signature they stand for types, elsewhere they are values.
+f64: Any = DType("f64", 64, "f64", "float")
+f32: Any = DType("f32", 32, "f32", "float")
+f16: Any = DType("f16", 16, "f16", "float")
+bf16: Any = DType("bf16", 16, "bf16", "float")
+e4m3: Any = DType("e4m3", 8, "f8E4M3FN", "float")
+e5m2: Any = DType("e5m2", 8, "f8E5M2", "float")
+i64: Any = DType("i64", 64, "i64", "int")
+i32: Any = DType("i32", 32, "i32", "int")
+i16: Any = DType("i16", 16, "i16", "int")
+i8: Any = DType("i8", 8, "i8", "int")
+u64: Any = DType("u64", 64, "i64", "uint")
+u32: Any = DType("u32", 32, "i32", "uint")
+u16: Any = DType("u16", 16, "i16", "uint")
+u8: Any = DType("u8", 8, "i8", "uint")
+b1: Any = DType("b1", 1, "i1", "bool")
 
-ALL = (f64, f32, f16, bf16, e4m3, e5m2, i64, i32, i16, i8, u64, u32, u16, u8, b1)
-BY_NAME = {dtype.name: dtype for dtype in ALL}
+ALL: tuple[DType, ...] = (f64, f32, f16, bf16, e4m3, e5m2, i64, i32, i16, i8, u64, u32, u16, u8, b1)
+BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from girih.dtypes import DType, bf16, f16, f32, i32
 from girih.lang.arrays import TileRef, Tiles
-from girih.lang.builtin import builtin
+from girih.lang.builtin import builtin, decorator_builtin
 from girih.lang.context import RoleSpec
 from girih.lang.rings import Buffer, Outbox, OutSlot, Ring, Smem
 from girih.lang.rings import wait as _wait
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from girih.lang.context import Context
 
 
-@builtin("wg.role")
+@decorator_builtin("wg.role")
 def role(
     cx: Context,
     *,

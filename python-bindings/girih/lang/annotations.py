@@ -4,6 +4,7 @@ scalar dtypes."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from girih.lang.optional import MayBeAbsent
 
@@ -68,5 +69,12 @@ Out = _Access("out", "Out")
 InOut = _Access("inout", "InOut")
 
 
-class const:
+class _Const:
     """Annotation of a parameter that is a Python constant: each value compiles its own kernel."""
+
+    def __repr__(self) -> str:
+        return "gr.const"
+
+
+# Any to a type checker: each use has the type of its value.
+const: Any = _Const()

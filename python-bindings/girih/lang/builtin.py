@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from girih.errors import GirihError
 
 if TYPE_CHECKING:
     from girih.lang.context import Context
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Builtin:
@@ -29,6 +31,14 @@ class Builtin:
         return call_checked(cx, self.name, self.emit, args, kwargs)
 
 
+class DecoratorBuiltin(Builtin):
+    """A builtin that stands above a function inside a kernel, as ``wg.role`` does."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Callable[[F], F]: ...
+
+
 def call_checked(
     cx: Context, name: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
@@ -42,6 +52,11 @@ def call_checked(
         ]
         cx.fail(f"{name}: {error}", expected=f"{name}({', '.join(parameters)})")
     return function(*bound.args, **bound.kwargs)
+
+
+def decorator_builtin(name: str) -> Callable[[Callable[..., Any]], DecoratorBuiltin]:
+    """Declares a function of the kernel language that is used as a decorator."""
+    return lambda emit: DecoratorBuiltin(name, emit)
 
 
 def builtin(name: str) -> Callable[[Callable[..., Any]], Builtin]:

@@ -20,6 +20,8 @@ from girih.lang.visitor import is_constant
 class Kernel(Entry):
     """A kernel. Call it with arrays (and constants by keyword) to run it on the device."""
 
+    __name__: str
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.definition = Definition(function)
