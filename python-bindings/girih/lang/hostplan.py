@@ -7,6 +7,7 @@ shapes, constants and device queries; nothing else is allowed there.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ _OPS = {
     ast.FloorDiv: "arith.divsi",
     ast.Mod: "arith.remsi",
 }
+
+
+WORKSPACE = "!plan.workspace"
 
 
 class HostExpression(Value):
@@ -59,14 +63,19 @@ class HostPlan:
     cx: Context
     lines: list[str] = field(default_factory=list)
     _values: dict[str, str] = field(default_factory=dict)
+    _count: int = 0
 
     def step(self, text: str) -> str:
         """Adds ``%h = text`` once and returns its name."""
         if text not in self._values:
-            name = f"%h.{len(self._values)}"  # the dot: no parameter is called so
-            self._values[text] = name
-            self.lines.append(f"{name} = {text} {self.cx.builder.location()}")
+            self._values[text] = self._add(text)
         return self._values[text]
+
+    def _add(self, text: str) -> str:
+        name = f"%h.{self._count}"  # the dot: no parameter is called so
+        self._count += 1
+        self.lines.append(f"{name} = {text} {self.cx.builder.location()}")
+        return name
 
     def effect(self, text: str) -> None:
         """Adds a step without a value."""
@@ -84,10 +93,31 @@ class HostPlan:
         """The steps of a host expression."""
         if isinstance(value, int):
             return self.constant(value)
-        if value.op.startswith("plan.query"):
+        if not value.operands:
             return self.step(value.op)
         left, right = (self.expression(operand) for operand in value.operands)
         return self.binary(value.op, left, right)
+
+    def workspace(self, bytes_: HostExpression | int, *, zero: bool = False) -> str:
+        """Scratch memory that lives until the launches of the call have run, cleared first if ``zero``.
+
+        Each call is memory of its own, also for equal sizes. A kernel takes it as a pointer:
+        ``cx.device_argument(name, "!llvm.ptr<1>", memory, WORKSPACE)``.
+        """
+        size = self.expression(bytes_)
+        attributes = " {zero}" if zero else ""
+        return self._add(f"plan.workspace {size}{attributes} : {WORKSPACE}")
+
+    def launch(
+        self, kernel: str, grid: Sequence[str], arguments: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """Launches ``kernel`` (a symbol) on up to three extents with (value, type) arguments. Launches run one
+        after the other; each sees what those before it wrote."""
+        extents = [*grid, *[self.constant(1)] * (3 - len(grid))]
+        names = ", ".join(value for value, _ in arguments)
+        types = ", ".join(type_ for _, type_ in arguments)
+        passed = f" args({names}) : {types}" if arguments else ""
+        self.effect(f"plan.launch {kernel} grid({', '.join(extents)}){passed}")
 
     def require(
         self, predicate: str, left: str, right: str, message: str, values: tuple[str, ...]

@@ -112,15 +112,12 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
     name = symbol(source.name)
     location = cx.builder.location()
     arguments = list(cx.device_arguments.values())
-    one = cx.plan.constant(1)
-    launch_values, launch_types = [], []
-    for argument in arguments:
-        value, type_ = argument.host, argument.host_type
-        if type_ == "i64" != argument.type:
-            value, type_ = cx.plan.step(f"arith.trunci {value} : i64 to i32"), "i32"
-        launch_values.append(value)
-        launch_types.append(type_)
-    args = f" args({', '.join(launch_values)}) : {', '.join(launch_types)}" if arguments else ""
+    passed_on = [(argument.host, argument.host_type) for argument in arguments]
+    for index, argument in enumerate(arguments):
+        if argument.host_type == "i64" != argument.type:
+            value = cx.plan.step(f"arith.trunci {argument.host} : i64 to i32")
+            passed_on[index] = (value, "i32")
+    cx.plan.launch(f"@{name}_device::@{name}", (cx.launch_grid,), passed_on)
     host_parameters = ", ".join(f"%{symbol(n)}: {type_}" for n, type_ in passed.items())
     names = ", ".join(map(quoted, passed))
     cluster = (
@@ -142,7 +139,6 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
         f"  }} {location}",
         f"  plan.host @{name}({host_parameters}) attributes {{arg_names = [{names}]}} {{",
         *(f"    {line}" for line in cx.plan.lines),
-        f"    plan.launch @{name}_device::@{name} grid({cx.launch_grid}, {one}, {one}){args} {location}",
         f"  }} {location}",
         f"}} {location}",
         *cx.builder.location_aliases(),
