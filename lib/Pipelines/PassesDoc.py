@@ -30,7 +30,8 @@ canonicalize, cse        (upstream; as before)
 verify-wg-phase          every tile has a layout, no product is left
 ```
 
-`girih-compile` runs it if a kernel has no roles or a tile no layout. In C++ it is `girih::buildTileToWGPipeline`.
+Options: `simplify=false` leaves the upstream steps out, `alternatives`, `convert-accesses` and `compute-anew` are those of
+`wg-assign-layouts`. `girih-compile` runs the pipeline if a kernel has no roles or a tile no layout. In C++ it is `girih::buildTileToWGPipeline`.
 
 `girih-wg-to-nvvm` takes a module from the wg phase to the nvvm phase. Its steps, each a pass that `girih-opt` runs alone:
 

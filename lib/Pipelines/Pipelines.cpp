@@ -23,7 +23,8 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
   }
   manager.addPass(wg::createTileSpecialize());
   mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
-  device.addPass(wg::createAssignLayouts());
+  device.addPass(wg::createAssignLayouts(
+      {options.alternatives, options.convertAccesses, options.computeAnew}));
   if (options.simplify) {
     device.addPass(mlir::createCanonicalizerPass());
     device.addPass(mlir::createCSEPass());

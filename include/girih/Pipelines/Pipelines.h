@@ -18,6 +18,19 @@ struct TileToWGOptions : mlir::PassPipelineOptions<TileToWGOptions> {
       *this, "simplify",
       llvm::cl::desc("Fold constants and merge equal values, before roles and behind layouts"),
       llvm::cl::init(true)};
+  PassOptions::Option<unsigned> alternatives{
+      *this, "alternatives",
+      llvm::cl::desc("How many accesses to memory are tried as the one whose layout comes first"),
+      llvm::cl::init(3)};
+  PassOptions::Option<bool> convertAccesses{
+      *this, "convert-accesses",
+      llvm::cl::desc("Convert tiles of accesses that would touch more sectors of memory than a "
+                     "conversion costs"),
+      llvm::cl::init(true)};
+  PassOptions::Option<bool> computeAnew{
+      *this, "compute-anew",
+      llvm::cl::desc("Compute tiles in a second layout where that is cheaper than to convert them"),
+      llvm::cl::init(true)};
 };
 
 /// From the tile phase to the wg phase, for a builtin.module; kernels of the wg phase keep their

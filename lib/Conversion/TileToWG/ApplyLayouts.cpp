@@ -27,7 +27,8 @@ struct Way {
 
 class Applier {
 public:
-  Applier(LayoutProblem &problem, ConversionPrices &prices) : problem(problem), prices(prices) {}
+  Applier(LayoutProblem &problem, ConversionPrices &prices, const AssignLayoutsOptions &options)
+      : problem(problem), prices(prices), options(options) {}
 
   LogicalResult run() {
     for (Tie &tie : problem.ties)
@@ -98,7 +99,7 @@ private:
     way.error = price.error;
     Operation *op = value.getDefiningOp();
     std::optional<SmallVector<LayoutAttr, 2>> needs = needsOf(op, layout);
-    if (!needs || depth == 0)
+    if (!needs || depth == 0 || !options.computeAnew)
       return way;
     const Layout &target = layout.getLayout();
     // Four warps compute at a time while one has shared memory. What makes tiles of nothing is
@@ -209,13 +210,15 @@ private:
 
   LayoutProblem &problem;
   ConversionPrices &prices;
+  const AssignLayoutsOptions &options;
   DenseMap<std::pair<Value, LayoutAttr>, Value> copies;
 };
 
 } // namespace
 
-LogicalResult applyLayouts(LayoutProblem &problem, ConversionPrices &prices) {
-  return Applier(problem, prices).run();
+LogicalResult applyLayouts(LayoutProblem &problem, ConversionPrices &prices,
+                           const AssignLayoutsOptions &options) {
+  return Applier(problem, prices, options).run();
 }
 
 } // namespace girih::wg

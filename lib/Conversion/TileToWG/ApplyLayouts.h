@@ -7,13 +7,16 @@
 #include "LayoutPrices.h"
 #include "LayoutProblem.h"
 
+#include "girih/Conversion/TileToWG/TileToWG.h"
+
 namespace girih::wg {
 
 /// Sets the types of all values. An operand that needs another layout than its value has gets a
 /// conversion, or the value computed anew in the layout where that is cheaper: of constants and
 /// coordinates nothing is ever moved, and a vector is converted before it becomes a matrix. Fails,
 /// with an error that names both ops, if no conversion leads from one to the other.
-mlir::LogicalResult applyLayouts(LayoutProblem &problem, ConversionPrices &prices);
+mlir::LogicalResult applyLayouts(LayoutProblem &problem, ConversionPrices &prices,
+                                 const AssignLayoutsOptions &options);
 
 } // namespace girih::wg
 

@@ -76,17 +76,17 @@ static void eraseDead(gpu::GPUFuncOp kernel) {
       op->erase();
 }
 
-LogicalResult assignLayouts(gpu::GPUFuncOp kernel) {
+LogicalResult assignLayouts(gpu::GPUFuncOp kernel, const AssignLayoutsOptions &options) {
   splitFreeTiles(kernel);
   FailureOr<LayoutProblem> problem = LayoutProblem::of(kernel);
   if (failed(problem))
     return failure();
   if (problem->isOpen) {
     ConversionPrices prices;
-    if (failed(solveLayouts(*problem, prices)))
+    if (failed(solveLayouts(*problem, prices, options)))
       return failure();
     remarkAccesses(*problem);
-    if (failed(applyLayouts(*problem, prices)))
+    if (failed(applyLayouts(*problem, prices, options)))
       return failure();
   }
   foldConversions(kernel);
@@ -96,11 +96,14 @@ LogicalResult assignLayouts(gpu::GPUFuncOp kernel) {
 
 namespace {
 struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
+  using AssignLayoutsBase::AssignLayoutsBase;
+
   void runOnOperation() override {
+    AssignLayoutsOptions options{alternatives, convertAccesses, computeAnew};
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       bool hasProducts =
           kernel.walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
-      if (!hasProducts && failed(assignLayouts(kernel)))
+      if (!hasProducts && failed(assignLayouts(kernel, options)))
         return signalPassFailure();
     }
   }

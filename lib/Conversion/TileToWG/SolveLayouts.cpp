@@ -48,48 +48,54 @@ namespace {
 
 class Solver {
 public:
-  Solver(LayoutProblem &problem, ConversionPrices &prices) : problem(problem), prices(prices) {}
+  Solver(LayoutProblem &problem, ConversionPrices &prices, const AssignLayoutsOptions &options)
+      : problem(problem), prices(prices), options(options) {}
 
   LogicalResult run() {
     for (unsigned i = 0; i < problem.ties.size(); ++i)
-      if (tie(i).layout)
-        spread(i);
-    // A layout may also come from outside of the kernel's ops.
-    for (unsigned i = 0; i < problem.ties.size(); ++i)
       for (OpOperand *operand : tie(i).operands)
         if (LayoutAttr given = getLayout(cast<RankedTensorType>(operand->get().getType()));
-            given && !tie(i).layout)
-          assign(i, given);
-    for (unsigned i : accesses())
-      if (!tie(i).layout)
-        assign(i, preferredLayout(tie(i).type(), viewOf(tie(i)), warpsAround(tie(i).op)));
-    // What is left is made of tiles that no access asks about, or lies behind a broadcast.
-    atLast = true;
-    for (unsigned i = 0; i < problem.ties.size(); ++i)
-      if (tie(i).layout)
-        spread(i);
-    for (unsigned i = 0; i < problem.ties.size(); ++i)
-      if (!tie(i).layout)
-        assign(i, defaultLayout(tie(i).type(), warpsAround(tie(i).op)));
-    reconsiderAccesses();
-    for (const Link &link : problem.links)
-      if (failed(settle(link)))
-        return failure();
-    return success();
+            given && !tie(i).layout && !problem.tieOfValue.contains(operand->get()))
+          tie(i).layout = given;
+    for (const Tie &tie : problem.ties)
+      fixed.push_back(tie.layout);
+
+    std::optional<int64_t> best;
+    SmallVector<LayoutAttr> chosen;
+    for (std::optional<unsigned> first : beginnings()) {
+      decide(first);
+      int64_t price = unsettled ? std::numeric_limits<int64_t>::max() : totalPrice();
+      if (best && *best <= price)
+        continue;
+      best = price;
+      chosen = llvm::map_to_vector(problem.ties, [](const Tie &tie) { return tie.layout; });
+      if (unsettled)
+        reasonOfBest = {*unsettled, reason};
+      else
+        reasonOfBest.reset();
+    }
+    for (auto [tie, layout] : llvm::zip_equal(problem.ties, chosen))
+      tie.layout = layout;
+    return reasonOfBest ? report(problem.links[reasonOfBest->first], reasonOfBest->second)
+                        : success();
   }
 
 private:
   Tie &tie(unsigned i) { return problem.ties[i]; }
 
-  /// Ties of accesses to memory: those in loops first, then by falling size.
+  /// How often what stands at `op` runs, as a weight: loops run four times.
+  static int64_t weightOf(Operation *op) {
+    int64_t weight = 1;
+    while ((op = op->getParentOp()) && weight < 64)
+      weight *= isa<scf::ForOp, scf::WhileOp, FillOp, DrainOp>(op) ? 4 : 1;
+    return weight;
+  }
+
+  /// Ties of accesses to memory, those that move most first.
   SmallVector<unsigned> accesses() {
     auto weight = [&](unsigned i) {
-      int64_t depth = 0;
-      for (Operation *op = tie(i).op; (op = op->getParentOp());)
-        depth += isa<scf::ForOp, scf::WhileOp, FillOp, DrainOp>(op);
       RankedTensorType type = tie(i).type();
-      int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
-      return bits << (2 * std::min<int64_t>(depth, 3));
+      return type.getNumElements() * type.getElementTypeBitWidth() * weightOf(tie(i).op);
     };
     SmallVector<unsigned> result;
     for (unsigned i = 0; i < problem.ties.size(); ++i)
@@ -99,6 +105,75 @@ private:
       return std::pair(-weight(a), a) < std::pair(-weight(b), b);
     });
     return result;
+  }
+
+  LayoutAttr preferred(unsigned i) {
+    return preferredLayout(tie(i).type(), viewOf(tie(i)), warpsAround(tie(i).op));
+  }
+
+  /// The accesses whose wish may be granted first: the largest, and as many others as want
+  /// something else, up to three.
+  SmallVector<std::optional<unsigned>> beginnings() {
+    SmallVector<std::optional<unsigned>> result;
+    SmallVector<LayoutAttr> wishes;
+    for (unsigned i : accesses())
+      if (LayoutAttr wish = preferred(i); !tie(i).layout &&
+                                          result.size() < std::max(options.alternatives, 1u) &&
+                                          !llvm::is_contained(wishes, wish)) {
+        wishes.push_back(wish);
+        result.push_back(i);
+      }
+    if (result.empty())
+      result.push_back(std::nullopt);
+    return result;
+  }
+
+  /// Decides every tie, with the wish of `first` before those of other accesses.
+  void decide(std::optional<unsigned> first) {
+    unsettled.reset();
+    atLast = false;
+    for (auto [tie, layout] : llvm::zip_equal(problem.ties, fixed))
+      tie.layout = layout;
+    for (unsigned i = 0; i < problem.ties.size(); ++i)
+      if (fixed[i])
+        spread(i);
+    if (first && !tie(*first).layout)
+      assign(*first, preferred(*first));
+    for (unsigned i : accesses())
+      if (!tie(i).layout)
+        assign(i, preferred(i));
+    // What is left is made of tiles that no access asks about, or lies behind a broadcast.
+    atLast = true;
+    for (unsigned i = 0; i < problem.ties.size(); ++i)
+      if (tie(i).layout)
+        spread(i);
+    for (unsigned i = 0; i < problem.ties.size(); ++i)
+      if (!tie(i).layout)
+        assign(i, defaultLayout(tie(i).type(), warpsAround(tie(i).op)));
+    if (options.convertAccesses)
+      reconsiderAccesses();
+    for (auto [i, link] : llvm::enumerate(problem.links))
+      if (!settle(link) && !unsettled)
+        unsettled = static_cast<unsigned>(i);
+  }
+
+  /// Sectors of all accesses and transactions of all conversions, by how often they happen.
+  int64_t totalPrice() {
+    int64_t total = 0;
+    for (const Tie &tie : problem.ties) {
+      if (tile::ViewType view = viewOf(tie))
+        total += weightOf(tie.op) *
+                 globalAccess(tie.layout.getLayout(), tie.type(), view, tie.values.empty()).sectors;
+      for (OpOperand *operand : tie.operands) {
+        auto maker = problem.tieOfValue.find(operand->get());
+        if (maker == problem.tieOfValue.end() || problem.ties[maker->second].isCheap)
+          continue;
+        const Tie &from = problem.ties[maker->second];
+        total += weightOf(from.op) *
+                 prices.of(from.layout, tie.layout, from.type().getElementType()).transactions;
+      }
+    }
+    return total;
   }
 
   void assign(unsigned i, LayoutAttr layout) {
@@ -173,60 +248,72 @@ private:
   }
 
   /// Changes one of a link's ties so that the link holds: the source if it can, since a conversion
-  /// before the op is never dearer than one behind it.
-  LogicalResult settle(const Link &link) {
+  /// before the op is never dearer than one behind it. False, with `reason`, if it cannot hold.
+  bool settle(const Link &link) {
     Tie &from = tie(link.from), &to = tie(link.to);
     if (problem.holds(link))
-      return success();
-    std::string reason;
+      return true;
     if (!isOneWay(link) && from.values.empty()) {
       girih::Result<LayoutAttr> needed = problem.backward(link, to.layout);
       if (needed) {
         from.layout = *needed;
-        return success();
+        return true;
       }
       reason = needed.error();
     }
-    if (!to.isFixed) {
-      girih::Result<LayoutAttr> made = problem.forward(link, from.layout);
-      if (made) {
+    if (to.isFixed)
+      return false;
+    girih::Result<LayoutAttr> made = problem.forward(link, from.layout);
+    if (made) {
+      to.layout = *made;
+      return true;
+    }
+    reason = made.error();
+    // A plain layout of the source, which most shapes take.
+    RankedTensorType type = from.type();
+    int64_t warps = warpsAround(link.op);
+    for (int64_t dim = type.getRank() - 1; dim >= 0 && from.values.empty(); --dim) {
+      auto plain = blocked(tileExtents(type), static_cast<int32_t>(dim), 1,
+                           static_cast<int32_t>(std::min<int64_t>(warps, 4)),
+                           static_cast<int32_t>(std::max<int64_t>(warps / 4, 1)));
+      if (!plain)
+        continue;
+      LayoutAttr layout = LayoutAttr::get(link.op->getContext(), *plain);
+      if (auto made = problem.forward(link, layout)) {
+        from.layout = layout;
         to.layout = *made;
-        return success();
-      }
-      reason = made.error();
-      // A plain layout of the source, which most shapes take.
-      RankedTensorType type = from.type();
-      for (int64_t dim = type.getRank() - 1; dim >= 0 && from.values.empty(); --dim) {
-        int64_t warps = warpsAround(link.op);
-        auto plain = blocked(tileExtents(type), static_cast<int32_t>(dim), 1,
-                             static_cast<int32_t>(std::min<int64_t>(warps, 4)),
-                             static_cast<int32_t>(std::max<int64_t>(warps / 4, 1)));
-        if (!plain)
-          continue;
-        LayoutAttr layout = LayoutAttr::get(link.op->getContext(), *plain);
-        if (auto made = problem.forward(link, layout)) {
-          from.layout = layout;
-          to.layout = *made;
-          return success();
-        }
+        return true;
       }
     }
-    InFlightDiagnostic error = link.op->emitOpError("has no layout for its result: ") << reason;
+    return false;
+  }
+
+  LogicalResult report(const Link &link, const std::string &why) {
+    InFlightDiagnostic error = link.op->emitOpError("has no layout for its result: ") << why;
     error.attachNote(link.op->getLoc())
-        << "its source has " << from.layout << "; expected another shape, or a wg.convert_layout "
-        << "of the source to a layout that each thread's part of the result can be read from";
+        << "its source has " << tie(link.from).layout
+        << "; expected another shape, or a wg.convert_layout of the source to a layout that each "
+           "thread's part of the result can be read from";
     return error;
   }
 
   LayoutProblem &problem;
   ConversionPrices &prices;
+  const AssignLayoutsOptions &options;
+  /// The layouts that are given, by tie; null for those to be decided.
+  SmallVector<LayoutAttr> fixed;
   bool atLast = false;
+  /// The first link that cannot hold in the last decision, and why.
+  std::optional<unsigned> unsettled;
+  std::string reason;
+  std::optional<std::pair<unsigned, std::string>> reasonOfBest;
 };
 
 } // namespace
 
-LogicalResult solveLayouts(LayoutProblem &problem, ConversionPrices &prices) {
-  return Solver(problem, prices).run();
+LogicalResult solveLayouts(LayoutProblem &problem, ConversionPrices &prices,
+                           const AssignLayoutsOptions &options) {
+  return Solver(problem, prices, options).run();
 }
 
 } // namespace girih::wg

@@ -7,14 +7,18 @@
 #include "LayoutPrices.h"
 #include "LayoutProblem.h"
 
+#include "girih/Conversion/TileToWG/TileToWG.h"
+
 namespace girih::wg {
 
 /// Gives each tie a layout. Layouts spread from tie to tie, from those that are fixed first, then
 /// from accesses to memory, the largest first; where an access would rather have its own, and a
-/// conversion to it is cheaper than what it saves, it gets it. Then every link holds, and what does
-/// not agree is between a value and an operand, where a conversion can stand. Fails, with an error,
-/// if a link cannot hold.
-mlir::LogicalResult solveLayouts(LayoutProblem &problem, ConversionPrices &prices);
+/// conversion to it is cheaper than what it saves, it gets it. Several accesses are tried as the
+/// first, and the decision with the fewest transactions of memory is taken. Then every link holds,
+/// and what does not agree is between a value and an operand, where a conversion can stand. Fails,
+/// with an error, if a link cannot hold.
+mlir::LogicalResult solveLayouts(LayoutProblem &problem, ConversionPrices &prices,
+                                 const AssignLayoutsOptions &options);
 
 /// The warps that execute an op: its role's, or the kernel's.
 int64_t warpsAround(mlir::Operation *op);

@@ -267,3 +267,27 @@ gpu.module @device {
     gpu.return
   }
 }
+
+// -----
+
+!x = !tile.view<f32, rank = 2, contiguous = 1, align = 16>
+!y = !tile.view<f32, rank = 2, contiguous = 0, align = 16>
+
+// One tile lies across, three along: the one is converted, although it is loaded first.
+// CHECK-DAG: #[[ACROSS:.*]] = #wg.layout<{register: {{\[\[}}1,0],[2,0],[0,8],[0,16],[0,32]]
+// CHECK-DAG: #[[ALONG:.*]] = #wg.layout<{register: {{\[\[}}0,1],[0,2],[8,0],[16,0],[32,0]]
+// CHECK-LABEL: gpu.func @majority
+gpu.module @device {
+  gpu.func @majority(%x: !x, %y: !y, %i: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    // CHECK: %[[A:.*]] = tile.load {{.*}} -> tensor<64x64xf32, #[[ACROSS]]>
+    // CHECK-NEXT: wg.convert_layout %[[A]] : tensor<64x64xf32, #[[ACROSS]]> -> tensor<64x64xf32, #[[ALONG]]>
+    // CHECK-NOT: wg.convert_layout
+    %a = tile.load %y[%i, %i] : !y -> tensor<64x64xf32>
+    %b = tile.load %x[%i, %i] : !x -> tensor<64x64xf32>
+    %c = tile.load %x[%i, %i] : !x -> tensor<64x64xf32>
+    %d = arith.addf %a, %b : tensor<64x64xf32>
+    %e = arith.mulf %d, %c : tensor<64x64xf32>
+    tile.store %e, %x[%i, %i] : tensor<64x64xf32>, !x
+    gpu.return
+  }
+}

@@ -103,6 +103,14 @@ def AssignLayouts : Pass<"wg-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
     Preconditions: kernels have roles, or a `known_block_size`. Kernels with a `tile.dot` are left as they are. Tiles that
     have a layout keep it; `wg.convert_layout` ops that turn out to convert nothing are taken away.
   }];
+  let options = [
+    Option<"alternatives", "alternatives", "unsigned", "3",
+           "How many accesses to memory are tried as the one whose layout comes first">,
+    Option<"convertAccesses", "convert-accesses", "bool", "true",
+           "Convert tiles of accesses that would touch more sectors of memory than a conversion costs">,
+    Option<"computeAnew", "compute-anew", "bool", "true",
+           "Compute tiles in a second layout where that is cheaper than to convert them">,
+  ];
   let dependentDialects = ["::girih::wg::WGDialect"];
 }
 

@@ -29,7 +29,8 @@ mlir::LogicalResult specializeWithoutProducts(mlir::gpu::GPUFuncOp kernel);
 
 /// Gives every tile of a kernel a layout; see `wg-assign-layouts`. Fails, with an error, where no
 /// layout or no conversion does.
-mlir::LogicalResult assignLayouts(mlir::gpu::GPUFuncOp kernel);
+mlir::LogicalResult assignLayouts(mlir::gpu::GPUFuncOp kernel,
+                                  const AssignLayoutsOptions &options = {});
 
 /// Makes roles of the body of a kernel with products: one that loads what TMA can bring, one that
 /// computes; see `tile-specialize`. Fails, with an error, if the kernel's hints cannot be followed.
