@@ -3,8 +3,8 @@
 
 #include "Roles.h"
 
+#include "girih/Layout/Blocked.h"
 #include "girih/Layout/Fragments.h"
-#include "girih/Layout/Shape.h"
 
 using namespace mlir;
 
@@ -141,15 +141,11 @@ private:
                                      builder.getStringAttr("operand"));
     }
     // Threads along the contiguous dimension, 16 bytes each.
-    bool byRows = type.isRowMajor();
-    auto shape = type.getShape();
-    auto warpgroups = static_cast<int32_t>(plan.warpgroups);
+    auto fastest = static_cast<int32_t>(type.getFastestDim());
     auto vector = static_cast<int32_t>(16 * 8 / type.getElementBits());
-    auto lines = static_cast<int32_t>(shape[byRows ? 0 : 1]);
-    auto length = static_cast<int32_t>(shape[byRows ? 1 : 0]);
-    Result<Layout> layout = rowBlocked(lines, length, vector, 4, warpgroups);
-    if (layout && !byRows)
-      layout = transposeOf(*layout, {lines, length}, {1, 0});
+    Result<Layout> layout = blocked(
+        {static_cast<int32_t>(type.getShape()[0]), static_cast<int32_t>(type.getShape()[1])},
+        fastest, vector, 4, static_cast<int32_t>(plan.warpgroups));
     Value stored = convert(loc, tile, withLayout(cast<RankedTensorType>(tile.getType()), layout));
     meet(loc);
     LocalStoreOp::create(builder, loc, stored, buffer);

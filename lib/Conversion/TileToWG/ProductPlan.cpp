@@ -3,6 +3,7 @@
 
 #include "ProductPlan.h"
 #include "BackwardSlice.h"
+#include "OperandChain.h"
 #include "girih/Conversion/TileToWG/TileToWG.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -52,8 +53,9 @@ bool fitsWgmma(tile::DotOp dot, std::string &why) {
     why = "K = " + std::to_string(a.getDimSize(1)) + " is no multiple of 16";
     return false;
   }
-  if (result.getDimSize(0) % 64) {
-    why = "M = " + std::to_string(result.getDimSize(0)) + " is no multiple of 64";
+  int64_t rows = result.getDimSize(0);
+  if (rows % 64 && 64 % rows) {
+    why = "M = " + std::to_string(rows) + " is neither a multiple of 64 nor a part of it";
     return false;
   }
   if (result.getDimSize(1) % 8 || result.getDimSize(1) > 256) {
@@ -64,59 +66,6 @@ bool fitsWgmma(tile::DotOp dot, std::string &why) {
 }
 
 namespace {
-
-/// The way from an operand of a product back to a load: transpositions, and reshapes that add or
-/// drop dimensions of one element.
-struct OperandChain {
-  tile::LoadOp load;
-  SmallVector<int64_t> dims; ///< the load's dimension behind each of the operand's
-  SmallVector<Operation *> between;
-};
-
-/// For each dimension of `to`, that of `from` with the same extent, if they differ in dimensions of
-/// one element only.
-std::optional<SmallVector<int64_t>> matchReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
-  SmallVector<int64_t> map;
-  size_t next = 0;
-  for (int64_t extent : to) {
-    while (next < from.size() && from[next] != extent && from[next] == 1)
-      ++next;
-    if (next == from.size() || from[next] != extent)
-      return std::nullopt;
-    map.push_back(static_cast<int64_t>(next++));
-  }
-  if (llvm::any_of(from.drop_front(next), [](int64_t extent) { return extent != 1; }))
-    return std::nullopt;
-  return map;
-}
-
-std::optional<OperandChain> chainOf(Value operand) {
-  OperandChain chain;
-  chain.dims = {0, 1};
-  while (Operation *op = operand.getDefiningOp()) {
-    if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      chain.load = load;
-      return chain;
-    }
-    chain.between.push_back(op);
-    if (auto transpose = dyn_cast<tile::TransposeOp>(op)) {
-      for (int64_t &dim : chain.dims)
-        dim = transpose.getOrder()[dim];
-      operand = transpose.getSource();
-    } else if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
-      auto map = matchReshape(reshape.getSource().getType().getShape(),
-                              reshape.getTile().getType().getShape());
-      if (!map)
-        return std::nullopt;
-      for (int64_t &dim : chain.dims)
-        dim = (*map)[dim];
-      operand = reshape.getSource();
-    } else {
-      return std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
 
 /// Whether every use of a load ends in a product, by way of ops of chains.
 bool feedsProductsOnly(Value value) {
@@ -176,24 +125,6 @@ std::string extents(ArrayRef<int64_t> shape) {
   for (int64_t extent : shape)
     text += (text.empty() ? "" : "x") + std::to_string(extent);
   return text;
-}
-
-/// Whether an op reads an array that the kernel does not write.
-bool readsInput(Operation *op, const HostSide &host) {
-  if (!isa<tile::ReadOp, tile::LoadOp>(op))
-    return false;
-  Value view = op->getOperand(0);
-  while (Operation *from = view.getDefiningOp()) {
-    if (auto root = dyn_cast<tile::ViewOp>(from)) {
-      Value array = host.passedFor(root.getPointer());
-      auto type = array ? dyn_cast<plan::ArrayType>(array.getType()) : plan::ArrayType();
-      return type && type.getAccess() == plan::Access::In;
-    }
-    if (!isa<tile::SelectOp, tile::SliceOp, tile::PermuteOp>(from))
-      return false;
-    view = from->getOperand(0);
-  }
-  return false;
 }
 
 /// Why another role cannot find out by itself where and when to load; empty if it can.

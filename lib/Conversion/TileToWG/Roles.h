@@ -18,6 +18,12 @@ struct Steps {
 Steps stepsOf(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
               llvm::function_ref<mlir::Value(mlir::Value)> mapped);
 
+/// Rewrites products that wgmma cannot do as loops over K of column times row.
+void expandProducts(mlir::gpu::GPUFuncOp kernel);
+
+/// Repeats the rows of products that have fewer than 64, a power of two.
+void repeatRowsOfProducts(mlir::gpu::GPUFuncOp kernel);
+
 /// Writes the role that fills the rings: the ops of `body` that `isCloned` names, as far as loads
 /// depend on them.
 void buildProducer(mlir::OpBuilder &builder, mlir::Block &body, const ProductPlan &plan,

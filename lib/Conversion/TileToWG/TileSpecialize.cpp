@@ -1,6 +1,7 @@
 // tile-specialize: which kernels get roles, and by which rules.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Roles.h"
 #include "girih/Conversion/TileToWG/TileToWG.h"
 
 using namespace mlir;
@@ -26,10 +27,13 @@ struct TileSpecialize : impl::TileSpecializeBase<TileSpecialize> {
       if (isInTilePhase(kernel))
         kernels.push_back(kernel);
     });
-    for (gpu::GPUFuncOp kernel : kernels)
+    for (gpu::GPUFuncOp kernel : kernels) {
+      expandProducts(kernel);
+      repeatRowsOfProducts(kernel);
       if (failed(hasProducts(kernel) ? specializeProducts(kernel)
                                      : specializeWithoutProducts(kernel)))
         return signalPassFailure();
+    }
   }
 };
 } // namespace

@@ -62,6 +62,10 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
     }
     ```
 
+    A product of 1, 2, 4, ... 32 rows has them repeated to the 64 of an instruction, and one of the equal results is taken. A
+    product that wgmma does not know (f32 without tf32, f64, integers, extents that it has not) becomes a loop over K of
+    column times row in registers.
+
     Hints: `warps` (4, 8 or 12) of the role that computes, `stages` of rings in loops. Tiles stay without a layout, but for
     those that wgmma prescribes; `wg.convert_layout` stands where the two meet.
 
@@ -70,7 +74,7 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
 
     Preconditions: kernels have one block.
   }];
-  let dependentDialects = ["::girih::wg::WGDialect"];
+  let dependentDialects = ["::girih::wg::WGDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AssignLayouts : Pass<"wg-assign-layouts", "::mlir::gpu::GPUModuleOp"> {

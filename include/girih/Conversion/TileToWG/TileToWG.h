@@ -7,6 +7,8 @@
 #include "girih/Dialect/Tile/IR/Tile.h"
 #include "girih/Dialect/WG/IR/WG.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 
 namespace girih::wg {
