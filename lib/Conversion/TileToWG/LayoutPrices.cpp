@@ -101,6 +101,8 @@ GlobalAccess globalAccess(const Layout &layout, RankedTensorType tile, tile::Vie
     sectors += std::unique(touched.begin(), touched.end()) - touched.begin();
   }
   access.sectors = sectors * warpsOf(layout) / (isStore ? replicasOfWarps(layout) : 1);
+  access.price =
+      isStore ? access.sectors : (access.sectors + std::min(access.sectors, access.ideal)) / 2;
   return access;
 }
 

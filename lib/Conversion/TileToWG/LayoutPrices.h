@@ -18,6 +18,9 @@ struct GlobalAccess {
   int64_t vector = 1;
   /// Sectors of 32 bytes that the warps' instructions touch; what the tile has at the least.
   int64_t sectors = 0, ideal = 0;
+  /// What it is worth in transactions: a sector that is loaded again comes from the first cache, at
+  /// half of the price.
+  int64_t price = 0;
 };
 
 /// The cost of a tile in `layout` at a view, counted slot by slot over one warp and scaled to all.

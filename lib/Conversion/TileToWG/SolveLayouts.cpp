@@ -157,13 +157,13 @@ private:
         unsettled = static_cast<unsigned>(i);
   }
 
-  /// Sectors of all accesses and transactions of all conversions, by how often they happen.
+  /// Prices of all accesses and transactions of all conversions, by how often they happen.
   int64_t totalPrice() {
     int64_t total = 0;
     for (const Tie &tie : problem.ties) {
       if (tile::ViewType view = viewOf(tie))
         total += weightOf(tie.op) *
-                 globalAccess(tie.layout.getLayout(), tie.type(), view, tie.values.empty()).sectors;
+                 globalAccess(tie.layout.getLayout(), tie.type(), view, tie.values.empty()).price;
       for (OpOperand *operand : tie.operands) {
         auto maker = problem.tieOfValue.find(operand->get());
         if (maker == problem.tieOfValue.end() || problem.ties[maker->second].isCheap)
@@ -240,8 +240,8 @@ private:
       ConversionPrice price = prices.of(from, to, type.getElementType());
       if (!price.error.empty())
         continue;
-      int64_t asIs = globalAccess(access.layout.getLayout(), type, viewOf(access), !isLoad).sectors;
-      int64_t converted = globalAccess(own.getLayout(), type, viewOf(access), !isLoad).sectors;
+      int64_t asIs = globalAccess(access.layout.getLayout(), type, viewOf(access), !isLoad).price;
+      int64_t converted = globalAccess(own.getLayout(), type, viewOf(access), !isLoad).price;
       if (converted + price.transactions < asIs)
         access.layout = own;
     }
