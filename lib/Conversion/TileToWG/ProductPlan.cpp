@@ -344,7 +344,9 @@ private:
         buffers.push_back(load.copy.buffer);
         name += (name.empty() ? "" : "_") + host.nameOf(load.place.array);
       }
-      bool inLoop = isa<LoopLikeOpInterface>(section.block->getParentOp());
+      // A slot that an inner loop reads is filled once for all of that loop.
+      bool inLoop = isa<LoopLikeOpInterface>(section.block->getParentOp()) &&
+                    !isa<LoopLikeOpInterface>(section.firstUse);
       auto apart = [&](size_t other) {
         Block *a = section.block, *b = plan.sections[other].block;
         return a != b && !a->getParentOp()->isAncestor(b->getParentOp()) &&

@@ -55,7 +55,8 @@ struct Section {
   bool drains = false;
 };
 
-/// A ring: what its slots hold, and whether the loads stand in no loop.
+/// A ring: what its slots hold, and whether they are filled at each step of the loop that reads
+/// them, so that several are worth their room.
 struct RingPlan {
   llvm::SmallVector<BufferType> buffers;
   bool inLoop = false;
