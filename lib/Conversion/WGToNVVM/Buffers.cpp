@@ -42,12 +42,9 @@ int64_t byteOffset(BufferType buffer, int64_t row, int64_t col) {
          inner % panel * buffer.getElementBits() / 8;
 }
 
-namespace {
+static constexpr StringLiteral kSharedName = "girih_shared";
 
-constexpr StringLiteral kSharedName = "girih_shared";
-
-/// Address of the start of dynamic shared memory. One external array for the module, aligned for
-/// the widest swizzle.
+/// One external array for the module, aligned for the widest swizzle.
 Value sharedBase(OpBuilder &builder, Operation *op) {
   Location loc = op->getLoc();
   auto module = op->getParentOfType<gpu::GPUModuleOp>();
@@ -64,6 +61,8 @@ Value sharedBase(OpBuilder &builder, Operation *op) {
   Value address = LLVM::AddressOfOp::create(builder, loc, global);
   return LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
 }
+
+namespace {
 
 struct AllocBufferPattern : StatePattern<AllocBufferOp> {
   using StatePattern::StatePattern;

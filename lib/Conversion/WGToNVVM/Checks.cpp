@@ -6,6 +6,7 @@
 #include "Casts.h"
 
 #include "girih/Conversion/WGToNVVM/MatrixOperand.h"
+#include "girih/Dialect/WG/Transforms/Scratch.h"
 
 using namespace mlir;
 
@@ -98,10 +99,222 @@ LogicalResult planTile(Operation *op, RankedTensorType tile, ConversionState &st
   return success();
 }
 
+LogicalResult withoutLayout(Operation *op) {
+  return op->emitOpError("has a tile without a layout; run wg-assign-layouts first");
+}
+
+/// Which register of the source each register of a result is. `from` leads from an index of the
+/// result to one of the source.
+LogicalResult planRename(Operation *op, const Layout &source, RankedTensorType result,
+                         const std::function<Extents(Extents)> &from, const Extents &sourceShape,
+                         std::vector<int32_t> &sources) {
+  Extents shape = extentsOf(result);
+  Result<std::vector<int32_t>> found =
+      registerSources(source, getLayout(result).getLayout(), [&](const Point &element) {
+        return elementOf(sourceShape, from(indexOf(shape, element)));
+      });
+  if (!found)
+    return op->emitOpError("would move elements to other threads: ")
+           << found.error()
+           << "; expected a wg.convert_layout before, as wg-assign-layouts puts it";
+  sources = std::move(*found);
+  return success();
+}
+
+/// An op that renames the registers of its one source.
+LogicalResult planRename(Operation *op, Value source, const std::function<Extents(Extents)> &from,
+                         ConversionState &state) {
+  auto type = cast<RankedTensorType>(source.getType());
+  std::vector<std::vector<int32_t>> renames;
+  for (Value result : op->getResults()) {
+    auto tile = cast<RankedTensorType>(result.getType());
+    if (!isTile(type) || !isTile(tile))
+      return withoutLayout(op);
+    if (failed(planRename(op, getLayout(type).getLayout(), tile, from, extentsOf(type),
+                          renames.emplace_back())))
+      return failure();
+  }
+  state.renames[op] = std::move(renames);
+  return success();
+}
+
+LogicalResult planShape(Operation *op, ConversionState &state) {
+  if (auto expand = dyn_cast<tile::ExpandOp>(op))
+    return planRename(
+        op, expand.getSource(),
+        [&](Extents index) {
+          index.erase(index.begin() + expand.getDim());
+          return index;
+        },
+        state);
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
+    return planRename(
+        op, broadcast.getSource(),
+        [&](Extents index) {
+          for (auto [i, extent] : llvm::enumerate(broadcast.getSource().getType().getShape()))
+            if (extent == 1)
+              index[i] = 0;
+          return index;
+        },
+        state);
+  if (auto transpose = dyn_cast<tile::TransposeOp>(op))
+    return planRename(
+        op, transpose.getSource(),
+        [&](Extents index) {
+          Extents from(index.size());
+          for (auto [i, dim] : llvm::enumerate(transpose.getOrder()))
+            from[dim] = index[i];
+          return from;
+        },
+        state);
+  if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
+    Extents to = extentsOf(reshape.getTile().getType());
+    Extents from = extentsOf(reshape.getSource().getType());
+    return planRename(
+        op, reshape.getSource(),
+        [&](const Extents &index) {
+          int32_t number = 0;
+          for (size_t i = 0; i < to.size(); ++i)
+            number = number * to[i] + index[i];
+          Extents result(from.size());
+          for (size_t i = from.size(); i-- > 0; number /= from[i])
+            result[i] = number % from[i];
+          return result;
+        },
+        state);
+  }
+  auto split = cast<tile::SplitOp>(op);
+  if (failed(planRename(
+          op, split.getSource(),
+          [](Extents index) {
+            index.push_back(0);
+            return index;
+          },
+          state)))
+    return failure();
+  std::vector<std::vector<int32_t>> first = state.renames[op];
+  if (failed(planRename(
+          op, split.getSource(),
+          [](Extents index) {
+            index.push_back(1);
+            return index;
+          },
+          state)))
+    return failure();
+  state.renames[op].front() = first.front();
+  return success();
+}
+
+/// The two operands' registers are one list.
+LogicalResult planJoin(tile::JoinOp op, ConversionState &state) {
+  RankedTensorType source = op.getFirst().getType(), tile = op.getTile().getType();
+  if (!isTile(source) || !isTile(tile))
+    return withoutLayout(op);
+  const Layout &layout = getLayout(source).getLayout(), &to = getLayout(tile).getLayout();
+  Extents shape = extentsOf(tile), half = extentsOf(source);
+  // Which operand a register is of must not depend on the thread.
+  Result<Layout> place = coordinateOf(to, shape, static_cast<int32_t>(shape.size()) - 1);
+  std::vector<int32_t> sources;
+  if (failed(planRename(
+          op, layout, tile,
+          [](Extents index) {
+            index.pop_back();
+            return index;
+          },
+          half, sources)))
+    return failure();
+  bool uniform = static_cast<bool>(place);
+  for (size_t i = 0; uniform && i < place->spec().bases.size(); ++i)
+    uniform = place->spec().bases[i].dim == Dim::Register || place->spec().bases[i].to[0] == 0;
+  for (size_t i = 0; uniform && i < place->spec().repeats.size(); ++i)
+    uniform =
+        place->spec().repeats[i].dim == Dim::Register || place->spec().repeats[i].step[0] == 0;
+  if (!uniform)
+    return op.emitOpError("has a result whose last dimension is not held by registers alone; "
+                          "expected a wg.convert_layout after, as wg-assign-layouts puts it");
+  for (auto [reg, from] : llvm::enumerate(sources)) {
+    Point slot;
+    slot[Dim::Register] = static_cast<int32_t>(reg);
+    if (place->apply(slot)[Dim::Row])
+      from += layout.inSize(Dim::Register);
+  }
+  state.renames[op] = {sources};
+  return success();
+}
+
+template <typename Op> LogicalResult planCombining(Op op, ConversionState &state) {
+  auto tile = cast<RankedTensorType>(op.getTiles().front().getType());
+  if (!isTile(tile))
+    return withoutLayout(op);
+  if (failed(checkThreads(op, tile, state.roles.of(op))))
+    return failure();
+  const Layout &layout = getLayout(tile).getLayout();
+  Extents shape = extentsOf(tile);
+  int32_t dim = static_cast<int32_t>(op.getDim());
+  Result<Reduction> reduction = analyseReduction(layout, shape, dim);
+  if (!reduction)
+    return op.emitOpError("cannot combine elements of this layout: ") << reduction.error();
+  if (reduction->acrossWarps() && !op->hasAttr(kScratchAttr))
+    return op.emitOpError("needs scratch in shared memory; run wg-allocate-shared first");
+  if constexpr (std::is_same_v<Op, tile::ScanOp>) {
+    if (auto order = scanOrder(*reduction, shape[dim]); !order)
+      return op.emitOpError("cannot scan this layout: ") << order.error();
+    for (Value result : op.getResults())
+      if (result.getType() != op.getTiles()[cast<OpResult>(result).getResultNumber()].getType())
+        return op.emitOpError("has results of another layout than its tiles; expected the same");
+  } else if (shape.size() > 1) {
+    // What the reduction leaves, as the result's layout has it.
+    Result<Layout> left = reduceOf(layout, shape, dim);
+    auto result = cast<RankedTensorType>(op.getResults().front().getType());
+    if (!isTile(result))
+      return withoutLayout(op);
+    std::vector<int32_t> sources;
+    if (failed(planRename(
+            op, *left, result, [](Extents index) { return index; }, extentsOf(result), sources)))
+      return failure();
+    for (Value other : op.getResults())
+      if (cast<RankedTensorType>(other.getType()).getEncoding() != result.getEncoding())
+        return op.emitOpError("has results of different layouts; expected one");
+    state.renames[op] = {sources};
+  }
+  state.reductions[op] = std::make_unique<Reduction>(std::move(*reduction));
+  return success();
+}
+
+LogicalResult planConversion(ConvertLayoutOp op, ConversionState &state) {
+  auto from = cast<RankedTensorType>(op.getSource().getType());
+  auto to = cast<RankedTensorType>(op.getTile().getType());
+  if (!isTile(from) || !isTile(to))
+    return withoutLayout(op);
+  const Layout &a = getLayout(from).getLayout(), &b = getLayout(to).getLayout();
+  for (RankedTensorType type : {from, to})
+    if (failed(checkThreads(op, type, state.roles.of(op))))
+      return failure();
+  if (Result<std::vector<int32_t>> sources = registerSources(a, b)) {
+    state.renames[op] = {*sources};
+    return success();
+  }
+  if (!op->hasAttr(kScratchAttr))
+    return op.emitOpError("needs scratch in shared memory; run wg-allocate-shared first");
+  Result<Exchange> exchange =
+      planExchange(a, b, static_cast<int32_t>(elementBytes(from.getElementType())));
+  if (!exchange)
+    return op.emitOpError("finds no way through shared memory: ") << exchange.error();
+  for (RankedTensorType type : {from, to})
+    if (failed(planTile(op, type, state)))
+      return failure();
+  state.exchanges[op] = std::make_unique<Exchange>(std::move(*exchange));
+  return success();
+}
+
+LogicalResult planIota(tile::IotaOp op, ConversionState &state) {
+  return isTile(op.getType()) ? planTile(op, op.getTile().getType(), state) : withoutLayout(op);
+}
+
 template <typename Op> LogicalResult planBlock(Op op, ConversionState &state) {
   RankedTensorType tile = op.getTile().getType();
   if (!isTile(tile))
-    return op.emitOpError("has a tile without a layout; run wg-assign-layouts first");
+    return withoutLayout(op);
   if (failed(planTile(op, tile, state)))
     return failure();
   state.vectors[op] =
@@ -146,6 +359,19 @@ LogicalResult checkConvertible(Operation *root, ConversionState &state) {
       plan(op, store.getTile().getType(), store.getBuffer().getType());
     else if (auto load = dyn_cast<LocalLoadOp>(op))
       plan(op, load.getTile().getType(), load.getBuffer().getType());
+    else if (isa<tile::ExpandOp, tile::BroadcastOp, tile::TransposeOp, tile::ReshapeOp,
+                 tile::SplitOp>(op))
+      note(planShape(op, state));
+    else if (auto join = dyn_cast<tile::JoinOp>(op))
+      note(planJoin(join, state));
+    else if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+      note(planCombining(reduce, state));
+    else if (auto scan = dyn_cast<tile::ScanOp>(op))
+      note(planCombining(scan, state));
+    else if (auto convert = dyn_cast<ConvertLayoutOp>(op))
+      note(planConversion(convert, state));
+    else if (auto iota = dyn_cast<tile::IotaOp>(op))
+      note(planIota(iota, state));
     else if (auto load = dyn_cast<tile::LoadOp>(op))
       note(planBlock(load, state));
     else if (auto store = dyn_cast<tile::StoreOp>(op))

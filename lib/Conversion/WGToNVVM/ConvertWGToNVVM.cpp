@@ -85,6 +85,9 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   populateLocalPatterns(converter, patterns, state);
   populateTilePatterns(converter, patterns, state);
   populateCastPatterns(converter, patterns);
+  populateCombinePatterns(converter, patterns, state);
+  populateShapePatterns(converter, patterns, state);
+  populateConvertLayoutPatterns(converter, patterns, state);
   populateViewPatterns(converter, patterns);
   populateGlobalPatterns(converter, patterns, state);
 

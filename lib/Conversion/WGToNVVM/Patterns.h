@@ -9,6 +9,9 @@
 #include "LocalAccess.h"
 #include "TileAccess.h"
 
+#include "girih/Layout/Exchange.h"
+#include "girih/Layout/Reduction.h"
+
 #include "girih/Target/TargetFeatures.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -26,6 +29,13 @@ struct ConversionState {
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, LocalAccess> accesses;
   /// By type of tile, for ops that ask where its elements are.
   llvm::DenseMap<mlir::Type, std::unique_ptr<TileAccess>> tileAccesses;
+  /// By tile.reduce and tile.scan.
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Reduction>> reductions;
+  /// By op that renames registers: for each result, and each register of it, the register of the
+  /// source; the second operand's follow the first's.
+  llvm::DenseMap<mlir::Operation *, std::vector<std::vector<int32_t>>> renames;
+  /// By wg.convert_layout that goes through shared memory.
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Exchange>> exchanges;
   /// By tile.load and tile.store: elements in one access.
   llvm::DenseMap<mlir::Operation *, int64_t> vectors;
 };
@@ -65,6 +75,15 @@ void populateLocalPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
                            const ConversionState &state);
 /// tile.cast; arith.truncf and extf of tiles.
 void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// tile.reduce and tile.scan.
+void populateCombinePatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, const ConversionState &state);
+/// tile.iota, and what changes a tile's shape.
+void populateShapePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                           const ConversionState &state);
+/// wg.convert_layout.
+void populateConvertLayoutPatterns(const mlir::TypeConverter &converter,
+                                   mlir::RewritePatternSet &patterns, const ConversionState &state);
 /// Views of global memory.
 void populateViewPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 /// tile.load, store, read, write.
@@ -76,6 +95,11 @@ void markFinishedWaits(mlir::Operation *root);
 void populateTilePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                           const ConversionState &state);
 
+/// A tile of which register i is register sources[i] of the operands, tiles of type `source` one
+/// after the other.
+mlir::Value renamed(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange operands,
+                    mlir::RankedTensorType source, llvm::ArrayRef<int32_t> sources);
+
 // Shared-memory addresses. A buffer's address is a multiple of 16; it is made as a value in units
 // of 16 bytes shifted left, so that a descriptor, which wants those units, takes the value before
 // the shift.
@@ -84,6 +108,8 @@ void populateTilePatterns(const mlir::TypeConverter &converter, mlir::RewritePat
 mlir::Value inUnits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address);
 /// The address of that many units of 16 bytes.
 mlir::Value fromUnits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value units);
+/// i32: the address of the start of dynamic shared memory in the module around `op`.
+mlir::Value sharedBase(mlir::OpBuilder &builder, mlir::Operation *op);
 /// An i32 constant.
 mlir::Value i32Constant(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
 /// value + number, without an op if the number is 0.

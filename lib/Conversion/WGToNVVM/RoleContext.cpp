@@ -3,6 +3,7 @@
 
 #include "RoleContext.h"
 
+#include "girih/Dialect/WG/Transforms/RingProtocol.h"
 #include "girih/Dialect/WG/Transforms/Transforms.h"
 
 using namespace mlir;
@@ -52,6 +53,29 @@ RoleContext RoleContexts::create(OpBuilder &builder, Location loc, Value thread,
   return context;
 }
 
+LogicalResult RoleContexts::giveBarriers(gpu::GPUFuncOp kernel, ArrayRef<scf::IfOp> branches,
+                                         int64_t warpgroups) {
+  // A warpgroup has a barrier of its own; a role that is the whole CTA has the CTA's; roles of
+  // several warpgroups count down from the last barrier.
+  constexpr int64_t lastBarrier = 15;
+  int64_t next = lastBarrier;
+  for (scf::IfOp branch : branches) {
+    RoleContext &role = roles[branch];
+    if (role.warpsTogether() == 4 * warpgroups) {
+      role.barrier = 0;
+    } else if (role.warpsTogether() <= 4) {
+      role.barrier = kFirstWarpgroupBarrier + role.first;
+    } else {
+      role.barrier = next--;
+      if (role.barrier < kFirstWarpgroupBarrier + warpgroups)
+        return emitError(branch.getLoc(), "kernel '")
+               << kernel.getName() << "' has no named barrier left for a role of " << role.warps / 4
+               << " warpgroups among " << warpgroups << "; expected fewer warpgroups";
+    }
+  }
+  return success();
+}
+
 LogicalResult RoleContexts::prepare(gpu::GPUFuncOp kernel) {
   std::optional<ArrayRef<int32_t>> size = kernel.getKnownBlockSize();
   if (!size)
@@ -89,6 +113,8 @@ LogicalResult RoleContexts::prepare(gpu::GPUFuncOp kernel) {
       elect.erase();
     });
   }
+  if (failed(giveBarriers(kernel, branches, (threads + 127) / 128)))
+    return failure();
   if (branches.empty())
     kernels[kernel.getName()] =
         create(builder, loc, thread, warp, kernel.getBody(), 0, threads / 32, false, false);

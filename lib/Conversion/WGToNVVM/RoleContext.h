@@ -22,6 +22,7 @@ struct RoleContext {
   int64_t ctas = 1;    ///< CTAs of a cluster
   bool each = false;   ///< every warpgroup executes the body for itself
   bool single = false; ///< one lane alone executes the body
+  int64_t barrier = 0; ///< named barrier at which the body's warps meet; of `each`, the first one's
   ThreadPlace place;   ///< lane, warp of the warpgroup, warpgroup of the role
   /// i1, null in a single lane: one lane of each warp; one thread of each warpgroup; one thread of
   /// the role (of each warpgroup, if each acts for itself).
@@ -43,6 +44,9 @@ public:
   const RoleContext &of(mlir::Operation *op) const;
 
 private:
+  /// Chooses barriers at which the warps of each role can meet.
+  mlir::LogicalResult giveBarriers(mlir::gpu::GPUFuncOp kernel,
+                                   llvm::ArrayRef<mlir::scf::IfOp> branches, int64_t warpgroups);
   RoleContext create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value thread,
                      mlir::Value warp, mlir::Region &region, int64_t first, int64_t warps,
                      bool each, bool single);

@@ -173,6 +173,10 @@ def AllocateShared : Pass<"wg-allocate-shared", "::mlir::gpu::GPUModuleOp"> {
     %b = wg.alloc_barrier {offset = 65536 : i32} : !wg.barrier<4>
     ```
 
+    Ops that need scratch (reductions and scans across warps, conversions of layouts through shared memory) share one place
+    for each role, since they follow each other and each begins with a barrier of the role; `wg.scratch` on the op says
+    where it is and how far apart the places of warpgroups are that each act for themselves.
+
     Too much is an error at the kernel that lists every allocation with its bytes and says what to reduce.
     Preconditions: `wg-lower-rings` has run.
   }];
