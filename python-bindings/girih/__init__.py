@@ -30,10 +30,54 @@ from girih.dtypes import (
 )
 from girih.errors import CompileError, DeviceError, GirihError, LaunchError
 from girih.lang.annotations import const
+from girih.lang.debug import assert_
+from girih.lang.debug import print_ as print
 from girih.lang.function import function
 from girih.lang.kernel import kernel
 from girih.lang.library import cdiv, grouped, sms, static_assert, static_range, tiles
 from girih.lang.library import range_ as range
+from girih.lang.tilecreate import arange, broadcast_to, coords, full, join, split, zeros
+from girih.lang.tiledot import dot, scaled_dot
+from girih.lang.tilemath import abs_ as abs
+from girih.lang.tilemath import (
+    ceil,
+    cos,
+    erf,
+    exp,
+    exp2,
+    floor,
+    fma,
+    fmax,
+    fmin,
+    log,
+    log2,
+    maximum,
+    minimum,
+    rsqrt,
+    sigmoid,
+    sin,
+    sqrt,
+    tanh,
+    where,
+)
+from girih.lang.tilememory import (
+    atomic_add,
+    atomic_and,
+    atomic_exchange,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xor,
+    gather,
+    scatter,
+    signal,
+    wait_for,
+)
+from girih.lang.tilerandom import philox, rand
+from girih.lang.tilereduce import argmax, argmin, cumsum, reduce, scan
+from girih.lang.tilereduce import max_ as max
+from girih.lang.tilereduce import min_ as min
+from girih.lang.tilereduce import sum_ as sum
 
 __version__ = "0.1.0"
 
@@ -42,7 +86,6 @@ _LAZY = {
     "Array": "girih.runtime.array",
     "asarray": "girih.runtime.array",
     "empty": "girih.runtime.array",
-    "zeros": "girih.runtime.array",
     "from_dlpack": "girih.runtime.array",
 }
 _LAZY_MODULES = {"device": "girih.runtime.device", "emulator": "girih.emulator"}
@@ -60,7 +103,6 @@ if TYPE_CHECKING:
     from girih.runtime.array import asarray as asarray
     from girih.runtime.array import empty as empty
     from girih.runtime.array import from_dlpack as from_dlpack
-    from girih.runtime.array import zeros as zeros
 else:
     from girih.lang.annotations import In, InOut, Out
 
@@ -83,31 +125,83 @@ __all__ = [
     "InOut",
     "LaunchError",
     "Out",
+    "abs",
+    "arange",
+    "argmax",
+    "argmin",
+    "assert_",
+    "atomic_add",
+    "atomic_and",
+    "atomic_exchange",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or",
+    "atomic_xor",
     "b1",
     "bf16",
+    "broadcast_to",
     "cdiv",
+    "ceil",
     "const",
+    "coords",
+    "cos",
+    "cumsum",
+    "dot",
     "e4m3",
     "e5m2",
+    "erf",
+    "exp",
+    "exp2",
     "f16",
     "f32",
     "f64",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "full",
     "function",
+    "gather",
     "grouped",
     "i16",
     "i32",
     "i64",
     "i8",
+    "join",
     "kernel",
+    "log",
+    "log2",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "philox",
+    "print",
+    "rand",
     "range",
+    "reduce",
+    "rsqrt",
+    "scaled_dot",
+    "scan",
+    "scatter",
+    "sigmoid",
+    "signal",
+    "sin",
     "sms",
+    "split",
+    "sqrt",
     "static_assert",
     "static_range",
+    "sum",
+    "tanh",
     "tiles",
     "u16",
     "u32",
     "u64",
     "u8",
+    "wait_for",
+    "where",
+    "zeros",
     *_LAZY,
     *_LAZY_MODULES,
 ]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from girih.dtypes import DType, bf16, f16, f32, i32
-from girih.lang.arrays import TileRef, Tiles
 from girih.lang.builtin import builtin, decorator_builtin
 from girih.lang.context import RoleSpec
+from girih.lang.places import TileRef, Tiles
 from girih.lang.rings import Buffer, Outbox, OutSlot, Ring, Smem
 from girih.lang.rings import wait as _wait
 from girih.lang.turns import Turns
@@ -173,7 +173,7 @@ def tma(cx: Context, source: TileRef, destination: Buffer, *, multicast: bool = 
             help="allocate the buffer with wg.smem(tiles) of the same tiles",
         )
     box = spec.shared_box(cx, cx.cluster) if multicast else spec.box
-    view, view_type = tiles.array.view(cx, box, spec.swizzle)
+    view, view_type = tiles.array.tensor_map(cx, box, spec.swizzle)
     row, column = source.element(cx)
     how = " multicast" if multicast else ""
     cx.builder.line(
@@ -201,7 +201,7 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
     columns = destination.columns or destination.tiles.tile[1]
     if array.access == "in":
         cx.fail(
-            f"{array.name} is an input",
+            f"{array.label} is an input",
             expected="a parameter of gr.Out or gr.InOut",
             found=array.describe(),
         )
@@ -219,7 +219,7 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
     part = Smem(
         (spec.shape[0] // role.warpgroups, spec.shape[1]), spec.dtype, spec.order, spec.swizzle
     )
-    view, view_type = array.view(cx, part.box, spec.swizzle)
+    view, view_type = array.tensor_map(cx, part.box, spec.swizzle)
     row, column = destination.element(cx)
     buffer = source.part(cx, spec)
     cx.builder.line(
@@ -252,7 +252,7 @@ def acc(cx: Context, tiles: Tiles, dtype: DType = f32, split: str = "m") -> Tile
             expected="a role declared with warpgroups=…",
             found=f"role '{role.name}' of {role.warps} warps",
         )
-    rows, columns = tiles.tile
+    rows, columns = tiles.matrix(cx)
     if rows % (64 * role.warpgroups):
         cx.fail(
             "the tile's rows do not split over the warpgroups",

@@ -82,7 +82,7 @@ def test_mistakes_are_seen(tmp_path):
         "gr.empti((3, 4), gr.f32)\n"
         "gr.empty((3, 4), dtyp=gr.f32)\n"
         "gr.empty('3', gr.f32)\n"
-        "gr.zeros(3, gr.f32).number()\n"
+        "gr.empty(3, gr.f32).number()\n"
         "gr.kernel(3)\n"
         "from typing import Literal\n"
         "x: Literal['a', 'b'] = 'c'\n"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from girih.dtypes import DType
 from girih.errors import CompileError, Place
 from girih.lang import layouts
 from girih.lang.builder import Block, Builder, symbol
+from girih.lang.constants import literal
 from girih.lang.hostplan import HostPlan
 from girih.lang.source import Source
 from girih.lang.values import Value
@@ -72,6 +73,11 @@ class Context:
         self.cluster = 1  # CTAs of a cluster
         # Whether some accumulator holds nothing before its first product.
         self.needs_products = False
+        # Where tiles are taken from a counter, and where a product is: not yet in one kernel.
+        self.queue: Place | None = None
+        self.product: Place | None = None
+        self.hints: dict[str, int] = {}
+        self.tile_code: Place | None = None  # the first code at tile level
         self.sources: dict[str, Source] = {}
         # Names from outside that were read as constants: how to look each up, and what it was.
         self.captured: dict[tuple[Callable[[str], Any], str], Any] = {}
@@ -95,6 +101,13 @@ class Context:
     def leave_source(self) -> None:
         """Returns to the calling function."""
         self._frames.pop()
+
+    def argument_text(self, number: int) -> str:
+        """The user's text of an argument of the call being emitted."""
+        node = self._frames[-1][1]
+        if isinstance(node, ast.Call) and number < len(node.args):
+            return ast.unparse(node.args[number])
+        return "this"
 
     def depth(self) -> int:
         """How many functions are being emitted inside each other."""
@@ -140,29 +153,15 @@ class Context:
         if isinstance(value, tuple):
             return "(" + ", ".join(self.describe(item) for item in value) + ")"
         name = getattr(value, "__name__", None)
+        if isinstance(value, (FunctionType, BuiltinFunctionType)):
+            return f"the Python function {name}"
         return f"{type(value).__name__} {name}" if name else f"a Python {type(value).__name__}"
 
     # Values that many places share.
 
     def constant(self, value: int | float | bool, dtype: DType) -> str:
         """A constant, emitted once at the entry of the kernel."""
-        if isinstance(value, float):
-            # Hexadecimal bits are the only spelling of a float that MLIR reads back exactly.
-            wide = {64: "<d", 32: "<f"}.get(dtype.bits)
-            if wide is None:
-                self.fail(
-                    f"constants of {dtype.name} are not available",
-                    help="compute in f32 and convert",
-                )
-            try:
-                bits = int.from_bytes(struct.pack(wide, value), "little")
-            except OverflowError:
-                self.fail(f"the constant does not fit {dtype.name}", found=repr(value))
-            text = f"0x{bits:0{dtype.bits // 4}X}"
-        else:
-            text = (
-                {True: "true", False: "false"}[bool(value)] if dtype.bits == 1 else str(int(value))
-            )
+        text = literal(self, value, dtype)
         typed = text if dtype.bits == 1 else f"{text} : {dtype.mlir}"
         return self.hoisted(f"arith.constant {typed}")
 
@@ -178,6 +177,19 @@ class Context:
         if name not in self.device_arguments:
             self.device_arguments[name] = DeviceArgument(f"%{symbol(name)}", type_, host, host_type)
         return self.device_arguments[name].name
+
+    def tile_level(self) -> None:
+        """What follows is code of the tile level: outside roles, in a kernel that has none."""
+        if self.role is not None:
+            return
+        if self.roles:
+            self.fail(
+                "this stands outside the roles: nobody executes it",
+                expected="a statement inside a function under @wg.role(...)",
+                help="a kernel without roles is at tile level; passes give it roles",
+            )
+        if self.tile_code is None:
+            self.tile_code = self.places()[0]
 
     def current_role(self) -> Role:
         """The role being emitted, or an error where code stands outside all roles."""

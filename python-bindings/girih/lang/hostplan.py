@@ -7,7 +7,7 @@ shapes, constants and device queries; nothing else is allowed there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ def host_binary(cx: Context, op: ast.operator, left: object, right: object) -> H
     """Arithmetic between host expressions and Python integers."""
     sides = []
     for side in (left, right):
+        side = getattr(side, "host", None) or side  # a scalar whose value the host knows as well
         if not isinstance(side, HostExpression) and type(side) is not int:
             cx.fail("the launch may use integers and gr.sms() only", found=cx.describe(side))
         if type(side) is int and abs(side) >= 1 << 31:
@@ -53,7 +54,35 @@ def host_binary(cx: Context, op: ast.operator, left: object, right: object) -> H
             f"'{type(op).__name__}' is not available for numbers of the launch",
             expected="+, -, *, // or %",
         )
-    return HostExpression(_OPS[type(op)], tuple(sides))  # type: ignore[arg-type]
+    return HostExpression(_OPS[type(op)], tuple(sides))
+
+
+def _host_sides(values: Iterable[object]) -> list[HostExpression | int] | None:
+    """The values as the host computes them, or None where only the device can."""
+    sides = [value if type(value) is int else getattr(value, "host", None) for value in values]
+    return None if any(side is None for side in sides) else sides  # type: ignore[return-value]
+
+
+def host_twin(op: ast.operator, left: object, right: object) -> HostExpression | None:
+    """``left op right`` for the host plan, where the host knows both sides of an operation on the device."""
+    return host_op(_OPS[type(op)], left, right) if type(op) in _OPS else None
+
+
+def host_op(name: str, left: object, right: object) -> HostExpression | None:
+    """An operation of the host plan on two values, or None where only the device knows one of them."""
+    sides = _host_sides((left, right))
+    return None if sides is None else HostExpression(name, tuple(sides))
+
+
+def host_extremum(which: str, values: list[object]) -> HostExpression | None:
+    """``min`` or ``max`` for the host plan, where the host knows all values."""
+    sides = _host_sides(values)
+    if sides is None:
+        return None
+    result = sides[0]
+    for side in sides[1:]:
+        result = HostExpression(f"arith.{which}si", (result, side))
+    return result if isinstance(result, HostExpression) else None
 
 
 @dataclass

@@ -13,6 +13,7 @@ from girih.errors import CompileError, LaunchError
 from girih.lang.annotations import MAX_RANK, ArrayAnnotation, const
 from girih.lang.module import ArraySignature, Captured, Parameter, emit_module
 from girih.lang.optional import OptionalAnnotation
+from girih.lang.passed import as_constant
 from girih.lang.source import Definition
 from girih.lang.visitor import is_constant
 
@@ -127,8 +128,7 @@ class Kernel(Entry):
                 self._check_scalar(name, kind, value)
                 arguments.append(value)
             else:
-                self._check_constant(name, value)
-                signature[name] = value
+                signature[name] = self._constant(name, value)
         return signature, arguments
 
     def _array_signature(
@@ -154,12 +154,14 @@ class Kernel(Entry):
                 f"{name} is a scalar of {dtype.name}, found an array of {value.ndim} dimensions"
             )
 
-    def _check_constant(self, name: str, value: object) -> None:
-        if not is_constant(value):
+    def _constant(self, name: str, value: object) -> object:
+        constant = as_constant(value)
+        if not is_constant(constant):
             self._refuse(
-                f"{name} is a constant of the kernel, expected a number, string, dtype or a tuple of "
-                f"them, found {type(value).__name__}"
+                f"{name} is a constant of the kernel, expected a number, string, dtype, function or a tuple "
+                f"of them, found {type(value).__name__}"
             )
+        return constant
 
     def _refuse(self, what: str) -> NoReturn:
         raise LaunchError(f"{self.function.__name__}: {what}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from girih.dtypes import i32
-from girih.lang.arrays import Tiles
 from girih.lang.builtin import builtin
-from girih.lang.hostplan import HostExpression
+from girih.lang.hints import check_hints
+from girih.lang.hostplan import HostExpression, host_binary
 from girih.lang.loops import LoopForm, emit_loop
-from girih.lang.scalars import i32_name
+from girih.lang.places import Tiles
+from girih.lang.scalars import ceil_div, i32_name
 from girih.lang.values import Scalar, Value
 from girih.lang.work import Grouped, Work
 
@@ -46,20 +48,30 @@ def grouped(cx: Context, rows: int) -> Grouped:
 @builtin("gr.tiles")
 def tiles(
     cx: Context,
-    tiles: Tiles,
-    *,
+    *counts: object,
     ctas: HostExpression | int | None = None,
     order: Grouped | None = None,
     cluster: tuple[int, int] = (1, 1),
+    dynamic: bool = False,
+    **hints: object,
 ) -> Work:
-    """Says the launch: the tiles to compute, one per CTA, or shared out over ``ctas`` CTAs that stay. CTAs of a
-    ``cluster`` compute as many neighbouring tiles, rows by columns."""
-    if not isinstance(tiles, Tiles):
+    """Says the launch: the tiles to compute, one per CTA, or shared out over ``ctas`` CTAs that stay. Takes
+    what ``array.tiles(...)`` returned, or a number of tiles for each dimension. CTAs of a ``cluster`` compute
+    as many neighbouring tiles, rows by columns. With ``dynamic`` a CTA that is done takes the next tile that
+    nobody has. Hints to the compiler: ``warps``, ``stages``."""
+    what = f"{len(counts)} counts"
+    if len(counts) == 1 and isinstance(counts[0], Tiles):
+        what = counts[0].describe()
+        counts = counts[0].counts(cx)
+    if not counts:
         cx.fail(
             "gr.tiles takes the tiles of an array",
-            expected="what array.tiles(...) returned",
-            found=cx.describe(tiles),
+            expected="what array.tiles(...) returned, or a number of tiles for each dimension",
+            found="nothing",
         )
+    for number, count in enumerate(counts):
+        _check_count(cx, number, count)
+    ctas = getattr(ctas, "host", None) or ctas
     constant = type(ctas) is int and 0 < ctas < 1 << 31
     if not (ctas is None or isinstance(ctas, HostExpression) or constant):
         cx.fail(
@@ -80,7 +92,37 @@ def tiles(
             expected=f"(n, 1) or (1, n) with n up to {MAX_CLUSTER}",
             found=cx.describe(cluster),
         )
-    return Work(cx, tiles, ctas, order, cluster)
+    if (order is not None or cluster != (1, 1)) and len(counts) < 2:
+        cx.fail(
+            "an order or a cluster needs rows and columns of tiles",
+            expected="tiles of at least two dimensions",
+            found=what,
+        )
+    if type(dynamic) is not bool or (dynamic and cluster != (1, 1)):
+        cx.fail(
+            "dynamic is True or False, and each CTA takes tiles for itself",
+            expected="dynamic=True without a cluster",
+            found=cx.describe(dynamic),
+        )
+    cx.hints.update(check_hints(cx, hints))
+    return Work(cx, what, list(counts), ctas, order, cluster, dynamic)  # type: ignore[arg-type]
+
+
+def _check_count(cx: Context, number: int, count: object) -> None:
+    known = getattr(count, "host", None) is not None or isinstance(count, HostExpression)
+    if known or (type(count) is int and 0 <= count < 1 << 31):
+        return
+    if isinstance(count, Tiles) or not isinstance(count, (int, Value)):
+        cx.fail(
+            "gr.tiles takes the tiles of an array",
+            expected="what array.tiles(...) returned, or a number of tiles for each dimension",
+            found=cx.describe(count),
+        )
+    cx.fail(
+        "the launch is computed on the host, before the kernel runs",
+        expected="constants, extents of parameters, integer parameters, gr.sms(), and + - * // % of them",
+        found=f"{cx.argument_text(number)}, {cx.describe(count)}",
+    )
 
 
 class Range(Value):
@@ -157,8 +199,10 @@ def cdiv(cx: Context, a: object, b: object) -> object:
     """``a / b`` rounded up, for non-negative integers."""
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b)
-    if isinstance(a, Scalar) or isinstance(b, Scalar):
-        return Scalar(
-            cx.builder.op(f"arith.ceildivsi {i32_name(cx, a)}, {i32_name(cx, b)} : i32"), i32
+    if isinstance(a, HostExpression) or isinstance(b, HostExpression):
+        return host_binary(
+            cx, ast.FloorDiv(), host_binary(cx, ast.Add(), a, host_binary(cx, ast.Sub(), b, 1)), b
         )
+    if isinstance(a, Scalar) or isinstance(b, Scalar):
+        return ceil_div(cx, a, b)
     cx.fail("gr.cdiv takes integers", found=f"{cx.describe(a)} and {cx.describe(b)}")

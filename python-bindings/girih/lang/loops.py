@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from girih.dtypes import b1, f32, i32
 from girih.lang.builder import Block
 from girih.lang.scalars import to_scalar
-from girih.lang.values import Scalar, Value
+from girih.lang.values import Elements, Scalar, Value
 
 if TYPE_CHECKING:
     from girih.lang.context import Context
@@ -35,8 +35,63 @@ class LoopForm:
     own: tuple[tuple[str, str, Callable[[str], None]], ...] = ()
 
 
+class _Fixed(Value):
+    """A part of a tuple that a loop leaves as it is: an array, a text, a function."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def describe(self) -> str:
+        return self.value.describe() if isinstance(self.value, Value) else repr(self.value)
+
+    def flatten(self, cx: Context) -> list[tuple[str, str]]:
+        return []
+
+    def rebuild(self, names: list[str]) -> Any:
+        return self.value
+
+    def same_kind(self, other: object) -> bool:
+        return isinstance(other, _Fixed) and other.value is self.value
+
+
+class _Bundle(Value):
+    """A tuple whose parts a loop carries."""
+
+    def __init__(self, cx: Context, parts: list[Value]) -> None:
+        self.parts = parts
+        self.sizes = [len(part.flatten(cx)) for part in parts]
+
+    def describe(self) -> str:
+        return f"({', '.join(part.describe() for part in self.parts)})"
+
+    def flatten(self, cx: Context) -> list[tuple[str, str]]:
+        return [pair for part in self.parts for pair in part.flatten(cx)]
+
+    def rebuild(self, names: list[str]) -> Any:
+        left = iter(names)
+        groups = [[next(left) for _ in range(size)] for size in self.sizes]
+        return tuple(part.rebuild(group) for part, group in zip(self.parts, groups, strict=True))
+
+    def same_kind(self, other: object) -> bool:
+        return (
+            isinstance(other, _Bundle)
+            and len(self.parts) == len(other.parts)
+            and all(a.same_kind(b) for a, b in zip(self.parts, other.parts, strict=True))
+        )
+
+
 def carried_value(cx: Context, name: str, value: object) -> Value:
     """``value`` as something that a loop can carry; constants become scalars."""
+    if isinstance(value, tuple):
+        return _Bundle(
+            cx,
+            [
+                carried_value(cx, name, part)
+                if isinstance(part, (tuple, Elements, bool, int, float))
+                else _Fixed(part)
+                for part in value
+            ],
+        )
     if isinstance(value, Value):
         return value
     if isinstance(value, bool):
@@ -47,13 +102,18 @@ def carried_value(cx: Context, name: str, value: object) -> Value:
         return to_scalar(cx, value, f32)
     cx.fail(
         f"'{name}' changes in a loop or branch on the device but is not a number or tile",
-        expected="a number, a tile, or the same constant everywhere",
+        expected="a number, a tile, a tuple of them, or the same constant everywhere",
         found=cx.describe(value),
     )
 
 
 def assigned_names(visitor: Visitor, emit: Callable[[], None]) -> list[str]:
     """Names that stand for something else after ``emit``; what it emitted is thrown away."""
+    return rehearse(visitor, emit)[0]
+
+
+def rehearse(visitor: Visitor, emit: Callable[[], None]) -> tuple[list[str], dict[str, Any]]:
+    """Emits and throws away: names that stand for something else afterwards, and names that are new."""
     builder = visitor.cx.builder
     before = dict(visitor.names)
     outer, builder.block = builder.block, Block(builder.block.depth)
@@ -61,9 +121,9 @@ def assigned_names(visitor: Visitor, emit: Callable[[], None]) -> list[str]:
         emit()
     after, visitor.names = visitor.names, before
     builder.block = outer
-    return [
-        name for name, value in before.items() if after.get(name) is not value
-    ] + visitor.new_cursors(before, after)
+    changed = [name for name, value in before.items() if after.get(name) is not value]
+    new = {name: after[name] for name in after if name not in before and not name.startswith("%")}
+    return changed + visitor.new_cursors(before, after), new
 
 
 def merge_check(cx: Context, name: str, expected: Value, found: object, where: str) -> Value:
@@ -132,18 +192,24 @@ def emit_loop(visitor: Visitor, form: LoopForm, body: Callable[[], None]) -> Non
 def emit_if(
     visitor: Visitor, condition: Scalar, then: Callable[[], None], otherwise: Callable[[], None]
 ) -> None:
-    """Emits scf.if; names that either branch assigns are merged."""
+    """Emits scf.if; names that either branch assigns are merged, and new ones that both assign."""
     cx = visitor.cx
     builder = cx.builder
-    names = list(dict.fromkeys(assigned_names(visitor, then) + assigned_names(visitor, otherwise)))
+    then_changes, then_new = rehearse(visitor, then)
+    else_changes, else_new = rehearse(visitor, otherwise)
     start = dict(visitor.names)
-    for name in names:
-        start[name] = carried_value(cx, name, visitor.lookup_carried(name))
+    kinds: dict[str, Value] = {}
+    for name in dict.fromkeys(then_changes + else_changes):
+        start[name] = kinds[name] = carried_value(cx, name, visitor.lookup_carried(name))
+    for name, value in then_new.items():
+        # What only one branch names, or what cannot be merged, is not known afterwards.
+        if name in else_new and isinstance(value, (Elements, bool, int, float, tuple)):
+            kinds[name] = carried_value(cx, name, value)
 
     results: dict[str, list[str]] = {}
     types: list[str] = []
-    for name in names:
-        flat = start[name].flatten(cx)
+    for name, kind in kinds.items():
+        flat = kind.flatten(cx)
         results[name] = [builder.fresh(name.strip("%")) for _ in flat]
         types += [type_ for _, type_ in flat]
     flat_results = [ssa for group in results.values() for ssa in group]
@@ -155,8 +221,8 @@ def emit_if(
         with visitor.device_control_flow():
             emit()
         yields = []
-        for name in names:
-            final = merge_check(cx, name, start[name], visitor.names[name], "in one branch only")
+        for name, kind in kinds.items():
+            final = merge_check(cx, name, kind, visitor.names[name], "in one branch only")
             yields += [ssa for ssa, _ in final.flatten(cx)]
         if yields:
             builder.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}")
@@ -167,5 +233,71 @@ def emit_if(
     with builder.region("} else"):
         branch(otherwise)
     visitor.names = dict(start)
+    for name, kind in kinds.items():
+        visitor.names[name] = kind.rebuild(results[name])
+
+
+def emit_while(visitor: Visitor, condition: Callable[[], Any], body: Callable[[], None]) -> None:
+    """Emits scf.while: the condition is evaluated before each iteration, on the names as they are then."""
+    cx = visitor.cx
+    builder = cx.builder
+
+    def iteration() -> None:
+        condition()
+        body()
+
+    names = assigned_names(visitor, iteration)
+    initial = {name: carried_value(cx, name, visitor.lookup_carried(name)) for name in names}
+
+    def names_for(arguments: dict[str, list[str]]) -> dict[str, Any]:
+        """The visitor's names where the carried ones are held by these."""
+        return visitor.names | {name: initial[name].rebuild(arguments[name]) for name in names}
+
+    def fresh() -> dict[str, list[str]]:
+        return {
+            name: [builder.fresh(name.strip("%")) for _ in value.flatten(cx)]
+            for name, value in initial.items()
+        }
+
+    tested, inside, results = fresh(), fresh(), fresh()
+    flat = [pair for value in initial.values() for pair in value.flatten(cx)]
+    types = ", ".join(type_ for _, type_ in flat)
+
+    def all_of(groups: dict[str, list[str]]) -> list[str]:
+        return [ssa for group in groups.values() for ssa in group]
+
+    text = f"{', '.join(all_of(results))} = " if flat else ""
+    inits = ", ".join(f"{a} = {init}" for a, (init, _) in zip(all_of(tested), flat, strict=True))
+    text += f"scf.while ({inits}) : ({types}) -> ({types})" if flat else "scf.while : () -> ()"
+    after = dict(visitor.names)
+    with builder.region(text), visitor.device_control_flow():
+        visitor.names = names_for(tested)
+        goes_on = condition()
+        if not isinstance(goes_on, Scalar):
+            cx.fail(
+                "the condition of a while loop is decided on the device",
+                expected="a scalar",
+                found=cx.describe(goes_on),
+                help="a loop of constants is unrolled by gr.static_range",
+            )
+        carried = f" {', '.join(all_of(tested))} : {types}" if flat else ""
+        builder.line(f"scf.condition({goes_on.name}){carried}")
+    builder.block.lines.pop()  # the closing line: "} do {" takes its place
+    with builder.region("} do"), visitor.device_control_flow():
+        visitor.names = {**after, **{n: initial[n].rebuild(inside[n]) for n in names}}
+        if flat:
+            arguments = ", ".join(
+                f"{a}: {type_}" for a, (_, type_) in zip(all_of(inside), flat, strict=True)
+            )
+            builder.block.lines.append(f"^bb0({arguments}):")
+        body()
+        yields = []
+        for name, value in initial.items():
+            final = merge_check(
+                cx, name, value, visitor.names[name], "from one iteration to the next"
+            )
+            yields += [ssa for ssa, _ in final.flatten(cx)]
+        builder.line(f"scf.yield {', '.join(yields)} : {types}" if flat else "scf.yield")
+    visitor.names = after
     for name in names:
-        visitor.names[name] = start[name].rebuild(results[name])
+        visitor.names[name] = initial[name].rebuild(results[name])

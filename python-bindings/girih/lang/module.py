@@ -13,6 +13,8 @@ from girih.lang.builder import quoted, symbol
 from girih.lang.conditions import Arrays, require_dimensions, require_products
 from girih.lang.context import Context
 from girih.lang.function import outer_names
+from girih.lang.hints import hints_text
+from girih.lang.hostplan import HostExpression
 from girih.lang.source import Definition, Source
 from girih.lang.values import Scalar
 from girih.lang.visitor import Visitor
@@ -73,7 +75,10 @@ def emit_module(
             else:
                 host = f"%{symbol(name)}"
                 ssa = cx.device_argument(name, annotation.mlir, host, annotation.plan)
-                visitor.names[name] = Scalar(ssa, annotation)
+                known = None
+                if not annotation.is_float:
+                    known = HostExpression(f"plan.value {host} : {annotation.plan}")
+                visitor.names[name] = Scalar(ssa, annotation, known)
                 passed[name] = annotation.plan
         require_dimensions(cx, arrays)
     visitor.body(source.definition.body)
@@ -83,10 +88,16 @@ def emit_module(
                 "the kernel does not say its launch",
                 expected="work = gr.tiles(…) and a loop over it",
             )
-        if not cx.roles:
+        if not cx.roles and cx.tile_code is None:
             cx.fail(
-                "the kernel has no role: nobody executes it",
-                expected="a function under @wg.role(…)",
+                "the kernel computes nothing",
+                expected="a loop over gr.tiles(…), or functions under @wg.role(…)",
+            )
+        if cx.queue is not None and (cx.product is not None or cx.roles):
+            cx.fail(
+                "tiles cannot be taken one by one in a kernel with products or roles: each role would take its own",
+                expected="gr.tiles(..., ctas=gr.sms())",
+                found="dynamic=True",
             )
         if cx.needs_products:
             require_products(cx, cx.launch_grid, arrays)
@@ -120,20 +131,21 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
     cx.plan.launch(f"@{name}_device::@{name}", (cx.launch_grid,), passed_on)
     host_parameters = ", ".join(f"%{symbol(n)}: {type_}" for n, type_ in passed.items())
     names = ", ".join(map(quoted, passed))
-    cluster = (
-        f" attributes {{known_cluster_size = array<i32: {cx.cluster}, 1, 1>}}"
-        if cx.cluster > 1
-        else ""
-    )
+    attributes = hints_text(cx.hints)
+    if cx.cluster > 1:
+        attributes.append(f"known_cluster_size = array<i32: {cx.cluster}, 1, 1>")
+    stated = f" attributes {{{', '.join(attributes)}}}" if attributes else ""
     lines = [
         *(f"{alias} = {text}" for text, alias in cx.layouts.items()),
         f"module attributes {{girih.sources = [{', '.join(_source_entry(s) for s in cx.sources.values())}]}} {{",
         f"  gpu.module @{name}_device [{TARGET}] {{",
-        f"    gpu.func @{name}({', '.join(f'{a.name}: {a.type} {location}' for a in arguments)}) kernel{cluster} {{",
+        f"    gpu.func @{name}({', '.join(f'{a.name}: {a.type} {location}' for a in arguments)}) kernel{stated} {{",
         *cx.builder.block.render(),
-        "      wg.specialize {",
-        *cx.specialize.render(),
-        f"      }} {location}",
+        *(
+            ["      wg.specialize {", *cx.specialize.render(), f"      }} {location}"]
+            if cx.roles
+            else []
+        ),
         f"      gpu.return {location}",
         f"    }} {location}",
         f"  }} {location}",

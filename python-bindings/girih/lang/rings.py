@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from girih.dtypes import DType, i32
-from girih.lang.arrays import MAX_BOX, Tiles, buffer_type, swizzle_span
+from girih.lang.arrays import MAX_BOX, buffer_type, swizzle_span
 from girih.lang.builder import quoted
 from girih.lang.loops import LoopForm, emit_loop
+from girih.lang.places import Tiles
 from girih.lang.scalars import i32_name
 from girih.lang.values import Scalar, Tile, Value, attribute, method
 
@@ -66,15 +67,15 @@ class Smem:
     @staticmethod
     def of_tiles(cx: Context, tiles: Tiles) -> Smem:
         """Room for one tile, in the order in which the array is stored."""
-        fast = tiles.array.tma_order(cx)[0]
-        swizzle = swizzle_span(tiles.tile[fast], tiles.array.dtype_)
+        shape, fast = tiles.matrix(cx), tiles.array.tma_order(cx)[0]
+        swizzle = swizzle_span(shape[fast], tiles.array.dtype_)
         if not swizzle:
             cx.fail(
                 "no swizzle fits this tile",
                 expected="a contiguous extent of a multiple of 32 bytes",
-                found=f"{tiles.tile[fast]} elements of {tiles.array.dtype_.name}",
+                found=f"{shape[fast]} elements of {tiles.array.dtype_.name}",
             )
-        return Smem(tiles.tile, tiles.array.dtype_, tiles.array.tma_order(cx), swizzle)
+        return Smem(shape, tiles.array.dtype_, tiles.array.tma_order(cx), swizzle)
 
     @staticmethod
     def of_shape(cx: Context, shape: object, dtype: object) -> Smem:
@@ -452,7 +453,9 @@ class OutSlot(Value):
                 expected=f"{whole.shape[0]} rows (all warpgroups) and at most {whole.shape[1]} columns",
                 found=tile.describe(),
             )
-        part = Smem(tile.shape_, whole.dtype, whole.order, whole.swizzle)
+        tile = tile.fragment(cx)
+        rows, columns = tile.shape_
+        part = Smem((rows, columns), whole.dtype, whole.order, whole.swizzle)
         self.written = part
         cx.builder.line(
             f"wg.local_store {tile.name} to {self.part(cx, part)} : {tile.tensor_type}, {part.mlir_type}"

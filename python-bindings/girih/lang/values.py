@@ -11,9 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from girih.dtypes import DType, b1
+from girih.lang import casts, tileshapes
+from girih.lang.constants import literal
 
 if TYPE_CHECKING:
     from girih.lang.context import Context
+    from girih.lang.hostplan import HostExpression
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,10 +34,9 @@ def attribute(function: F) -> F:
 
 
 def visible_names(value: object) -> list[str]:
-    """Names that kernels may use on ``value``."""
-    return sorted(
-        name for name in dir(type(value)) if hasattr(getattr(type(value), name), "girih_role")
-    )
+    """Names that kernels may use on ``value``, which may be a class."""
+    kind = value if isinstance(value, type) else type(value)
+    return sorted(name for name in dir(kind) if hasattr(getattr(kind, name), "girih_role"))
 
 
 class Value:
@@ -55,45 +57,109 @@ class Value:
         """The same kind of value held by other SSA names."""
         raise TypeError(f"{type(self).__name__} is not carried")
 
+    def read(self, cx: Context) -> Elements:
+        """The numbers that it stands for: a tile in global memory is loaded."""
+        cx.fail("a tile or a number was expected", found=self.describe())
+
     def same_kind(self, other: object) -> bool:
         """Whether ``other`` can take its place after a loop iteration."""
-        return type(self) is type(other) and self.describe() == other.describe()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.describe() == other.describe()
 
 
-class Scalar(Value):
-    """A number that is known only on the device."""
+class Elements(Value):
+    """Numbers of one type: a scalar or a tile. ``layout`` is the text of a layout attribute, "" where passes
+    choose the layout."""
 
-    def __init__(self, name: str, dtype: DType) -> None:
+    name: str
+    dtype_: DType
+    shape_: tuple[int, ...]
+    layout: str
+
+    @property
+    def mlir_type(self) -> str:
+        """The MLIR type of the value that ``name`` is."""
+        raise TypeError(f"{type(self).__name__} has no type")
+
+    def derive(self, name: str, dtype: DType) -> Any:
+        """Elements of another type in the same places."""
+        raise TypeError(f"{type(self).__name__} has no elements")
+
+    def filled(self, cx: Context, number: int | float | bool) -> str:
+        """The SSA name of a value of this type all of whose elements are ``number``."""
+        raise TypeError(f"{type(self).__name__} has no elements")
+
+    @attribute
+    def dtype(self, cx: Context) -> DType:
+        """The element type."""
+        return self.dtype_
+
+    @method
+    def to(
+        self, cx: Context, dtype: DType, rounding: str | None = None, saturate: bool = False
+    ) -> Any:
+        """Converted to another element type: to a float with rounding to nearest even, from a float to an
+        integer toward zero and clamped to its range, unless ``rounding`` is "nearest", "zero", "up" or "down".
+        With ``saturate`` what is out of range becomes the largest finite value."""
+        return casts.convert(cx, self.read(cx), dtype, rounding, saturate)
+
+    @method
+    def view(self, cx: Context, dtype: DType) -> Any:
+        """The same bits as another element type of the same width."""
+        return casts.bitcast(cx, self.read(cx), dtype)
+
+
+class Scalar(Elements):
+    """A number that is known only on the device. ``host`` is the same number for the host plan, where the
+    host can compute it at the launch."""
+
+    def __init__(self, name: str, dtype: DType, host: HostExpression | None = None) -> None:
         self.name = name
-        self.dtype = dtype
+        self.dtype_ = dtype
+        self.shape_ = ()
+        self.layout = ""
+        self.host = host
+
+    @property
+    def mlir_type(self) -> str:
+        return self.dtype_.mlir
 
     def describe(self) -> str:
-        return f"a scalar of {self.dtype.name}"
+        return f"a scalar of {self.dtype_.name}"
 
     def flatten(self, cx: Context) -> list[tuple[str, str]]:
-        return [(self.name, self.dtype.mlir)]
+        return [(self.name, self.dtype_.mlir)]
 
     def rebuild(self, names: list[str]) -> Scalar:
-        return Scalar(names[0], self.dtype)
+        return Scalar(names[0], self.dtype_)
+
+    def read(self, cx: Context) -> Scalar:
+        return self
+
+    def derive(self, name: str, dtype: DType) -> Scalar:
+        return Scalar(name, dtype)
+
+    def filled(self, cx: Context, number: int | float | bool) -> str:
+        return cx.constant(number, self.dtype_)
 
 
-class Tile(Value):
-    """A tile in registers, spread over the warpgroups of a role.
+class Tile(Elements):
+    """A tile. With a layout it is in the registers of a role, spread over its warpgroups.
 
     ``written`` says whether an accumulator holds anything yet: a Python bool, or the name of an i1.
-    A pending tile is the destination of wgmma instructions that may still run. ``reader`` is the text
-    of a layout attribute.
+    A pending tile is the destination of wgmma instructions that may still run. ``place`` is where in global
+    memory it was loaded from.
     """
 
     def __init__(
         self,
         name: str,
-        shape: tuple[int, int],
+        shape: tuple[int, ...],
         dtype: DType,
-        layout: str,
+        layout: str = "",
         *,
         pending: bool = False,
         written: bool | str = True,
+        place: Value | None = None,
     ) -> None:
         self.name = name
         self.shape_ = shape
@@ -102,21 +168,21 @@ class Tile(Value):
         self.pending = pending
         self.written = written
         self.waited = False
+        self.place = place
 
     @property
     def tensor_type(self) -> str:
         """The MLIR type of the finished tile."""
-        rows, columns = self.shape_
-        return f"tensor<{rows}x{columns}x{self.dtype_.mlir}, {self.layout}>"
+        layout = f", {self.layout}" if self.layout else ""
+        return f"tensor<{'x'.join(map(str, self.shape_))}x{self.dtype_.mlir}{layout}>"
 
     @property
     def mlir_type(self) -> str:
-        """The MLIR type of the value that ``name`` is."""
         return f"!wg.pending<{self.tensor_type}>" if self.pending else self.tensor_type
 
     def describe(self) -> str:
         state = "a pending tile" if self.pending else "a tile"
-        return f"{state} of {self.shape_[0]}x{self.shape_[1]} {self.dtype_.name}"
+        return f"{state} of {'x'.join(map(str, self.shape_))} {self.dtype_.name}"
 
     def flatten(self, cx: Context) -> list[tuple[str, str]]:
         parts = [(self.name, self.mlir_type)]
@@ -151,45 +217,74 @@ class Tile(Value):
             )
         return self
 
-    @attribute
-    def dtype(self, cx: Context) -> DType:
-        """The element type."""
-        return self.dtype_
+    def read(self, cx: Context) -> Tile:
+        return self.ready(cx)
 
-    @attribute
-    def shape(self, cx: Context) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.shape_
+    def derive(self, name: str, dtype: DType) -> Tile:
+        return Tile(name, self.shape_, dtype, self.layout)
 
-    @method
-    def to(self, cx: Context, dtype: DType) -> Tile:
-        """The tile converted to another float type, rounded to nearest even."""
-        tile = self.ready(cx)
-        if not isinstance(dtype, DType) or not dtype.is_float or dtype.bits > 32:
-            cx.fail(
-                "tile.to() takes a float type",
-                expected="girih.bf16, f16 or f32",
-                found=cx.describe(dtype),
-            )
-        if dtype == tile.dtype_:
-            return tile
-        result = Tile("", tile.shape_, dtype, tile.layout)
-        if dtype.bits == tile.dtype_.bits:
-            cx.fail(
-                f"{tile.dtype_.name} does not convert to {dtype.name} directly",
-                help="convert to f32 in between",
-            )
-        op = "arith.truncf" if dtype.bits < tile.dtype_.bits else "arith.extf"
+    def filled(self, cx: Context, number: int | float | bool) -> str:
+        return filled(cx, self.tensor_type, number, self.dtype_, bool(self.layout))
+
+    def fragment(self, cx: Context) -> Tile:
+        """This tile as a wgmma accumulator's fragment, which wg operations on parts of a tile need."""
+        if self.layout or len(self.shape_) != 2:
+            return self
+        rows, columns = self.shape_
+        result = Tile("", self.shape_, self.dtype_, cx.accumulator_layout(rows, columns))
         result.name = cx.builder.op(
-            f"{op} {tile.name} : {tile.tensor_type} to {result.tensor_type}"
+            f"wg.convert_layout {self.name} : {self.tensor_type} -> {result.tensor_type}"
         )
         return result
+
+    def opened(self, cx: Context) -> Tile:
+        """This tile without a layout of its own, for operations whose layout passes choose."""
+        if not self.layout:
+            return self
+        result = Tile("", self.shape_, self.dtype_)
+        result.name = cx.builder.op(
+            f"wg.convert_layout {self.name} : {self.tensor_type} -> {result.tensor_type}"
+        )
+        return result
+
+    @attribute
+    def shape(self, cx: Context) -> tuple[int, ...]:
+        """The extents."""
+        return self.shape_
+
+    @attribute
+    def T(self, cx: Context) -> Tile:
+        """Rows and columns exchanged."""
+        return tileshapes.transposed(cx, self.read(cx))
+
+    @method
+    def permute(self, cx: Context, *order: int) -> Tile:
+        """Dimensions in another order: dimension i of the result is dimension ``order[i]``."""
+        return tileshapes.permute(cx, self.read(cx), order)
+
+    @method
+    def reshape(self, cx: Context, *shape: int) -> Tile:
+        """The same elements, in row-major order, in another shape; one extent may be -1."""
+        return tileshapes.reshape(cx, self.read(cx), shape)
+
+    def item(self, cx: Context, index: object) -> Tile:
+        """``x[:, None]``: a new dimension of extent 1."""
+        return tileshapes.expand(cx, self.read(cx), index)
 
     @method
     def chunks(self, cx: Context, rows: int, columns: int) -> Chunks:
         """The tile's column chunks, for a loop that is unrolled: ``rows`` of each warpgroup by
         ``columns``; the last chunk is narrower where ``columns`` does not divide the tile."""
         return Chunks(self.ready(cx), rows, columns, cx)
+
+
+def filled(
+    cx: Context, type_: str, number: int | float | bool, dtype: DType, spread: bool = False
+) -> str:
+    """The SSA name of a tile of ``type_`` all of whose elements are ``number``."""
+    if spread:
+        return cx.builder.op(f"tensor.splat {cx.constant(number, dtype)} : {type_}")
+    return cx.builder.op(f"arith.constant dense<{literal(cx, number, dtype)}> : {type_}")
 
 
 class Chunk(Tile):
@@ -199,10 +294,8 @@ class Chunk(Tile):
         super().__init__(tile.name, tile.shape_, tile.dtype_, tile.layout)
         self.column = column
 
-    @method
-    def to(self, cx: Context, dtype: DType) -> Chunk:
-        """The chunk converted to another float type."""
-        return Chunk(super().to(cx, dtype), self.column)
+    def derive(self, name: str, dtype: DType) -> Chunk:
+        return Chunk(super().derive(name, dtype), self.column)
 
 
 class Chunks(Value):
@@ -223,7 +316,7 @@ class Chunks(Value):
                 expected="8, 16, …",
                 found=cx.describe(columns),
             )
-        self.tile = tile
+        self.tile = tile.fragment(cx)
         self.columns = columns
 
     def describe(self) -> str:

@@ -6,22 +6,23 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from girih.dtypes import DType, b1
-from girih.lang import scalars
-from girih.lang.arrays import Tiles
+from girih.dtypes import DType
+from girih.lang import elementwise, scalars
 from girih.lang.builder import symbol
 from girih.lang.builtin import Builtin, call_checked
 from girih.lang.context import Context, Role, RoleSpec
 from girih.lang.function import DeviceFunction
 from girih.lang.hostplan import HostExpression, host_binary
-from girih.lang.loops import emit_if
+from girih.lang.lambdas import Lambda
+from girih.lang.loops import emit_if, emit_while
+from girih.lang.passed import as_constant
+from girih.lang.places import Place
 from girih.lang.rings import OutSlot, Slot
-from girih.lang.tileops import tile_binary, tile_negate
-from girih.lang.values import Scalar, Tile, Value, visible_names
-from girih.lang.work import Work
+from girih.lang.tilemath import absolute, choose
+from girih.lang.values import Elements, Scalar, Tile, Value, visible_names
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -62,13 +63,18 @@ _PYTHON_FUNCTIONS = {
     "round": round,
 }
 _CONSTANTS = (int, float, str, bool, type(None), DType, range)
-_STATEMENTS = "assignments, for, if, with, role functions, calls, pass"
+_TILE_CONDITION = (
+    "& | ~ combine conditions of tiles, gr.where chooses by them, gr.max(c) tells whether any holds"
+)
+_STATEMENTS = "assignments, for, while, if, with, role functions, calls, pass"
 
 
 def is_constant(value: object) -> bool:
     """Whether a Python object may be captured by a kernel as a constant."""
     if isinstance(value, tuple):
         return all(is_constant(item) for item in value)
+    if isinstance(value, BuiltinFunctionType):
+        return value.__module__ == "math"
     # By identity: an array's == is an array.
     return isinstance(value, (*_CONSTANTS, Builtin, ModuleType, DeviceFunction)) or any(
         value is function for function in _PYTHON_FUNCTIONS.values()
@@ -85,6 +91,9 @@ class Visitor:
         self.result: Any = None
         self._device_depth = 0
         self._return_depth: int | None = None
+        # Which function's names these are, and those of the functions that called it.
+        self.scope = object()
+        self._callers: list[tuple[object, dict[str, Any], Callable[[str], Any]]] = []
         cx.visitor = self
 
     @contextmanager
@@ -97,13 +106,30 @@ class Visitor:
     @contextmanager
     def function_scope(self, names: dict[str, Any], outer: Callable[[str], Any]) -> Iterator[None]:
         """A helper's own names meanwhile; rings that it moved stay moved."""
-        saved = self.names, self.outer, self._return_depth
+        saved = self.names, self.outer, self._return_depth, self.scope
         hidden = {name: value for name, value in self.names.items() if name.startswith("%")}
         self.names, self.outer, self._return_depth = {**hidden, **names}, outer, self._device_depth
         self.result = None
+        self._callers.append((self.scope, saved[0], saved[1]))
+        self.scope = object()
+        yield
+        self._callers.pop()
+        moved = {name: value for name, value in self.names.items() if name.startswith("%")}
+        self.names, self.outer, self._return_depth, self.scope = saved
+        self.names.update(moved)
+
+    @contextmanager
+    def scope_of(self, scope: object, arguments: dict[str, Any]) -> Iterator[None]:
+        """The names of a function that is being executed, with ``arguments`` on top: for its lambdas."""
+        names, outer = self.names, self.outer
+        for other, caller_names, caller_outer in reversed(self._callers):
+            if self.scope is not scope and other is scope:
+                self.names, self.outer = caller_names, caller_outer
+        current, self.scope = self.scope, scope
+        self.names = {**self.names, **arguments}
         yield
         moved = {name: value for name, value in self.names.items() if name.startswith("%")}
-        self.names, self.outer, self._return_depth = saved
+        self.names, self.outer, self.scope = names, outer, current
         self.names.update(moved)
 
     # Names.
@@ -126,6 +152,9 @@ class Visitor:
                 f"'{name}' is not defined",
                 expected="a parameter, a name assigned before, or a Python constant outside the kernel",
             )
+        if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
+            self.capture(self.outer, name, value)
+            return as_constant(value)
         if not is_constant(value):
             self.cx.fail(
                 f"'{name}' is not a constant: kernels capture constants only",
@@ -157,6 +186,8 @@ class Visitor:
         with self.cx.at(target):
             if isinstance(target, ast.Name):
                 self.names[target.id] = value
+            elif isinstance(target, ast.Subscript):
+                self.assign_item(target, value)
             elif isinstance(target, (ast.Tuple, ast.List)):
                 if not isinstance(value, tuple) or len(value) != len(target.elts):
                     self.cx.fail(
@@ -170,10 +201,29 @@ class Visitor:
                     self.bind(part, item)
             else:
                 self.cx.fail(
-                    "only names can be assigned",
-                    expected="name = value, or a, b = values",
+                    "only names and tiles of arrays can be assigned",
+                    expected="name = value, a, b = values, or C[i, j] = tile",
                     found=ast.unparse(target),
                 )
+
+    def assign_item(self, target: ast.Subscript, value: Any) -> None:
+        """``C[i, j] = value``."""
+        owner, index = self.evaluate(target.value), self.index(target.slice)
+        if not hasattr(owner, "set_item"):
+            self.cx.fail(
+                "this cannot be assigned to",
+                expected="tiles of an array, or elements of one",
+                found=self.cx.describe(owner),
+            )
+        owner.set_item(self.cx, index, value)
+
+    def loaded(self, value: Any) -> Any:
+        """What a name is to hold: at tile level a place in memory is loaded where it gets a name."""
+        if isinstance(value, tuple):
+            return tuple(self.loaded(item) for item in value)
+        if isinstance(value, Place) and self.cx.role is None:
+            return value.get(self.cx)
+        return value
 
     # Statements.
 
@@ -213,16 +263,25 @@ class Visitor:
         """``a = value``."""
         self.cx.naming = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
         value = self.evaluate(node.value)
+        if not all(isinstance(target, ast.Subscript) for target in node.targets):
+            value = self.loaded(value)
         for target in node.targets:
             self.bind(target, value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """``a: T = value``; the annotation is for readers."""
         if node.value is not None:
-            self.bind(node.target, self.evaluate(node.value))
+            self.bind(node.target, self.loaded(self.evaluate(node.value)))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """``a += value``."""
+        """``a += value``, ``C[i, j] += value``."""
+        if isinstance(node.target, ast.Subscript):
+            owner, index = self.evaluate(node.target.value), self.index(node.target.slice)
+            if not hasattr(owner, "set_item"):
+                self.cx.fail("this cannot be assigned to", found=self.cx.describe(owner))
+            before = owner.item(self.cx, index)
+            owner.set_item(self.cx, index, self.binary(node.op, before, self.evaluate(node.value)))
+            return
         if not isinstance(node.target, ast.Name):
             self.cx.fail("only names can be assigned", found=ast.unparse(node.target))
         self.bind(
@@ -265,20 +324,25 @@ class Visitor:
 
     def visit_If(self, node: ast.If) -> None:
         """A branch: decided now where the condition is constant, else on the device."""
-        condition = self.evaluate(node.test)
+        condition = self.condition(node.test)
         if isinstance(condition, Scalar):
-            if condition.dtype != b1:
-                condition = scalars.compare(self.cx, ast.NotEq(), condition, 0)
             emit_if(self, condition, lambda: self.body(node.body), lambda: self.body(node.orelse))
-        elif isinstance(condition, Value):
-            with self.cx.at(node.test):
-                self.cx.fail(
-                    "this cannot be a condition",
-                    expected="a constant or a scalar",
-                    found=condition.describe(),
-                )
         else:
             self.body(node.body if condition else node.orelse)
+
+    def condition(self, node: ast.expr) -> Any:
+        """What decides a branch or a loop: a constant, or a b1 scalar."""
+        value = self.operand_of_bool(node)
+        return scalars.truth(self.cx, value) if isinstance(value, Scalar) else value
+
+    def visit_While(self, node: ast.While) -> None:
+        """A loop on the device that goes on while a condition holds."""
+        if node.orelse:
+            self.cx.fail(
+                "'while … else' is not supported in a kernel", expected="a while loop without else"
+            )
+        with self.cx.at(node.test):
+            emit_while(self, lambda: self.condition(node.test), lambda: self.body(node.body))
 
     def visit_With(self, node: ast.With) -> None:
         """``with outbox.slot() as o:``."""
@@ -328,6 +392,12 @@ class Visitor:
             )
         if self.cx.role is not None or self._device_depth:
             self.cx.fail("roles stand at the top level of a kernel")
+        if self.cx.tile_code is not None:
+            self.cx.fail(
+                "a kernel either has roles or is at tile level",
+                expected="everything that is executed inside roles",
+                found=f"code at tile level in line {self.cx.tile_code.line}",
+            )
         self.emit_role(node, specs[0])
 
     def emit_role(self, node: ast.FunctionDef, spec: RoleSpec) -> None:
@@ -414,6 +484,8 @@ class Visitor:
         owner = self.evaluate(node.value)
         if isinstance(owner, Slot):
             return owner.field(self.cx, node.attr)
+        if isinstance(owner, Place) and node.attr not in visible_names(owner):
+            owner = owner.read(self.cx) if node.attr in visible_names(Tile) else owner
         if isinstance(owner, Value):
             member = getattr(type(owner), node.attr, None)
             role = getattr(member, "girih_role", None)
@@ -440,33 +512,18 @@ class Visitor:
         if not is_constant(value):
             self.cx.fail(
                 f"'{ast.unparse(node)}' is not a constant: kernels capture constants only",
+                expected="a number, string, tuple of them, dtype, module or @girih.function",
                 found=self.cx.describe(value),
             )
         return value
 
-    def slice_bounds(self, node: ast.expr) -> tuple[Any, Any, Any]:
-        """Start, stop and step of ``[start:stop:step]``; None for what is left out."""
-        if not isinstance(node, ast.Slice):
-            self.cx.fail(
-                "an index is not available here",
-                expected="a slice, as in [first::step]",
-                found=ast.unparse(node),
-            )
-        parts = (node.lower, node.upper, node.step)
-        return tuple(None if part is None else self.evaluate(part) for part in parts)  # type: ignore[return-value]
-
     def eval_Subscript(self, node: ast.Subscript) -> Any:
         """``tiles[i, j]`` or an element of a tuple."""
-        owner = self.evaluate(node.value)
-        if isinstance(owner, Work):
-            return owner.share(self.cx, *self.slice_bounds(node.slice))
-        if isinstance(node.slice, ast.Slice):
-            self.cx.fail(
-                "slices are not available here", expected="an index", found=ast.unparse(node.slice)
-            )
-        index = self.evaluate(node.slice)
-        if isinstance(owner, Tiles):
+        owner, index = self.evaluate(node.value), self.index(node.slice)
+        if isinstance(owner, Value) and hasattr(owner, "item"):
             return owner.item(self.cx, index)
+        if isinstance(owner, (tuple, str)) and isinstance(index, slice):
+            return self.constant_operation(operator.getitem, owner, index)
         if isinstance(owner, (tuple, range, str)) and isinstance(index, int):
             try:
                 return owner[index]
@@ -482,20 +539,32 @@ class Visitor:
             found=self.cx.describe(owner),
         )
 
+    def index(self, node: ast.expr) -> Any:
+        """What stands in brackets: values, slices of values, None, tuples of these."""
+        if isinstance(node, ast.Tuple):
+            return tuple(self.index(item) for item in node.elts)
+        if isinstance(node, ast.Slice):
+            parts = (node.lower, node.upper, node.step)
+            return slice(*(None if part is None else self.evaluate(part) for part in parts))
+        return self.evaluate(node)
+
+    def eval_Lambda(self, node: ast.Lambda) -> Any:
+        """A function to be called in this kernel."""
+        return Lambda(node, self.scope)
+
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """``-x``, ``not x``, ``~x``, ``+x``."""
         value = self.evaluate(node.operand)
-        if isinstance(value, Scalar):
+        if isinstance(value, (Elements, Place)):
             if isinstance(node.op, ast.USub):
-                if value.dtype.is_float:  # 0.0 - x has another sign where x is 0
-                    name = self.cx.builder.op(f"arith.negf {value.name} : {value.dtype.mlir}")
-                    return Scalar(name, value.dtype)
-                return scalars.binary(self.cx, ast.Sub(), 0, value)
-            if isinstance(node.op, ast.Not):
-                return scalars.binary(self.cx, ast.BitXor(), scalars.truth(self.cx, value), True)
-        elif isinstance(value, Tile):
-            if isinstance(node.op, ast.USub):
-                return tile_negate(self.cx, value)
+                return elementwise.negate(self.cx, value.read(self.cx))
+            if isinstance(node.op, ast.Invert):
+                return elementwise.invert(self.cx, value.read(self.cx))
+            if isinstance(node.op, ast.UAdd):
+                return value.read(self.cx)
+            if isinstance(value, Scalar):
+                return elementwise.invert(self.cx, scalars.truth(self.cx, value))
+            self.cx.fail("'not' decides about one number", found=value.describe(), help="~x")
         elif not isinstance(value, Value):
             simple = {
                 ast.USub: operator.neg,
@@ -512,17 +581,18 @@ class Visitor:
 
     def binary(self, op: ast.operator, left: Any, right: Any) -> Any:
         """An operator on two evaluated operands."""
-        if isinstance(left, Tile) or isinstance(right, Tile):
-            return tile_binary(self.cx, op, left, right)
-        if isinstance(left, HostExpression) or isinstance(right, HostExpression):
+        on_host = isinstance(left, HostExpression) or isinstance(right, HostExpression)
+        if on_host and not any(isinstance(side, (Tile, Place)) for side in (left, right)):
             return host_binary(self.cx, op, left, right)
-        if isinstance(left, Scalar) or isinstance(right, Scalar):
-            return scalars.binary(self.cx, op, left, right)
+        if isinstance(left, (Elements, Place)) or isinstance(right, (Elements, Place)):
+            return elementwise.binary(self.cx, op, left, right)
         for side in (left, right):
             if isinstance(side, Value):
-                self.cx.fail(f"'{scalars.operator_symbol(op)}' does not work on {side.describe()}")
+                self.cx.fail(
+                    f"'{elementwise.operator_symbol(op)}' does not work on {side.describe()}"
+                )
         if type(op) not in _BINARY:
-            self.cx.fail(f"'{scalars.operator_symbol(op)}' does not work on constants")
+            self.cx.fail(f"'{elementwise.operator_symbol(op)}' does not work on constants")
         return self.constant_operation(_BINARY[type(op)], left, right)
 
     def constant_operation(self, function: Callable[..., Any], *operands: Any) -> Any:
@@ -541,7 +611,7 @@ class Visitor:
                 return result
             value = self.operand_of_bool(part)
             if isinstance(result, Scalar) or isinstance(value, Scalar):
-                result = scalars.binary(
+                result = elementwise.binary(
                     self.cx,
                     ast.BitAnd() if is_and else ast.BitOr(),
                     scalars.truth(self.cx, result),
@@ -560,6 +630,7 @@ class Visitor:
                     "this cannot be a condition",
                     expected="a constant or a scalar",
                     found=value.describe(),
+                    help=_TILE_CONDITION if isinstance(value, (Tile, Place)) else None,
                 )
         return value
 
@@ -571,8 +642,8 @@ class Visitor:
             right = self.evaluate(comparator)
             if isinstance(op, (ast.Is, ast.IsNot)) and (left is None or right is None):
                 step: Any = _COMPARE[type(op)](left, right)
-            elif isinstance(left, Scalar) or isinstance(right, Scalar):
-                step = scalars.compare(self.cx, op, left, right)
+            elif isinstance(left, (Elements, Place)) or isinstance(right, (Elements, Place)):
+                step = elementwise.compare(self.cx, op, left, right)
             elif isinstance(left, Value) or isinstance(right, Value):
                 self.cx.fail(
                     "this cannot be compared",
@@ -580,32 +651,20 @@ class Visitor:
                 )
             else:
                 step = self.constant_operation(_COMPARE[type(op)], left, right)
-            if isinstance(step, Scalar) and isinstance(result, Scalar):
-                result = scalars.binary(self.cx, ast.BitAnd(), result, step)
-            elif result is True or isinstance(step, Scalar):
+            if isinstance(step, Elements) and isinstance(result, Elements):
+                result = elementwise.binary(self.cx, ast.BitAnd(), result, step)
+            elif result is True or isinstance(step, Elements):
                 result = step
-            if not isinstance(step, Scalar) and not step:
+            if not isinstance(step, Elements) and not step:
                 return False
             left = right
         return result
 
     def eval_IfExp(self, node: ast.IfExp) -> Any:
         """``a if c else b``."""
-        condition = self.evaluate(node.test)
+        condition = self.condition(node.test)
         if isinstance(condition, Scalar):
-            left, right = self.evaluate(node.body), self.evaluate(node.orelse)
-            dtype = scalars.common_type(left, right)
-            a, b = scalars.to_scalar(self.cx, left, dtype), scalars.to_scalar(self.cx, right, dtype)
-            name = self.cx.builder.op(
-                f"arith.select {condition.name}, {a.name}, {b.name} : {a.dtype.mlir}"
-            )
-            return Scalar(name, a.dtype)
-        if isinstance(condition, Value):
-            self.cx.fail(
-                "this cannot be a condition",
-                expected="a constant or a scalar",
-                found=condition.describe(),
-            )
+            return choose(self.cx, condition, self.evaluate(node.body), self.evaluate(node.orelse))
         return self.evaluate(node.body if condition else node.orelse)
 
     def eval_Call(self, node: ast.Call) -> Any:
@@ -628,27 +687,47 @@ class Visitor:
             if keyword.arg is None:
                 self.cx.fail("'**' is not supported in a kernel's calls")
             kwargs[keyword.arg] = self.evaluate(keyword.value)
+        if isinstance(node.func, ast.Attribute) and isinstance(function, FunctionType):
+            return function(self.cx, *args, **kwargs)  # a method of a value
+        return self.call(function, args, kwargs)
+
+    def call(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Emits a call of what a kernel can call."""
         if isinstance(function, Builtin):
             return function.call(self.cx, args, kwargs)
-        if isinstance(function, DeviceFunction):
+        if isinstance(function, (DeviceFunction, Lambda)):
             return function.inline(self, args, kwargs)
-        if (
-            isinstance(function, FunctionType)
-            and function.__name__ == "<lambda>"
-            and isinstance(node.func, ast.Attribute)
-        ):
-            return function(self.cx, *args, **kwargs)
         if any(function is known for known in _PYTHON_FUNCTIONS.values()):
-            if function in (min, max) and any(isinstance(arg, Scalar) for arg in args):
-                return scalars.minmax(self.cx, function.__name__, args)
+            return self.call_python(function, args, kwargs)
+        if isinstance(function, BuiltinFunctionType) and function.__module__ == "math":
             for arg in args:
                 if isinstance(arg, Value):
                     self.cx.fail(
-                        f"{function.__name__}() works on constants here", found=arg.describe()
+                        f"math.{function.__name__}() works on constants",
+                        expected="a constant",
+                        found=arg.describe(),
+                        help=f"gr.{function.__name__}(x)",
                     )
             return self.constant_operation(function, *args, **kwargs)
         self.cx.fail(
-            f"'{ast.unparse(node.func)}' cannot be called in a kernel",
-            expected="a function of girih, a @girih.function, or min, max, abs, len on constants",
+            "this cannot be called in a kernel",
+            expected="a function of girih, a @girih.function, a lambda, or min, max, abs, len on constants",
             found=self.cx.describe(function),
         )
+
+    def call_python(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Python's own functions: on constants, some on numbers of the device."""
+        if function in (min, max) and any(isinstance(arg, Value) for arg in args):
+            return scalars.minmax(self.cx, function.__name__, args)
+        if function is abs and args and isinstance(args[0], Value):
+            return absolute(self.cx, *args)
+        for arg in args:
+            if isinstance(arg, Value):
+                self.cx.fail(
+                    f"{function.__name__}() works on constants here",
+                    found=arg.describe(),
+                    help="x.to(gr.i32) or x.to(gr.f32) converts"
+                    if function in (int, float)
+                    else None,
+                )
+        return self.constant_operation(function, *args, **kwargs)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from girih.dtypes import i32
-from girih.lang.arrays import Tiles
+from girih.dtypes import i32, i64
 from girih.lang.builder import quoted
-from girih.lang.hostplan import HostExpression
-from girih.lang.loops import LoopForm, emit_loop
-from girih.lang.scalars import i32_name
+from girih.lang.elementwise import compare
+from girih.lang.hostplan import WORKSPACE, HostExpression
+from girih.lang.loops import LoopForm, emit_loop, emit_while
+from girih.lang.scalars import ceil_div, i32_name
 from girih.lang.values import Scalar, Value
 
 if TYPE_CHECKING:
     from girih.lang.context import Context
     from girih.lang.visitor import Visitor
+
+
+# The name, which no user's can be, under which a loop carries the number of its tile.
+_NUMBER = "tile.number"
 
 
 class Grouped:
@@ -26,35 +31,53 @@ class Grouped:
 
 
 class Work(Value):
-    """The tiles of one array, shared out over the CTAs."""
+    """A grid of tiles, shared out over the CTAs: ``counts`` says how many there are along each dimension."""
 
     def __init__(
         self,
         cx: Context,
-        tiles: Tiles,
+        what: str,
+        counts: list[Scalar | HostExpression | int],
         ctas: HostExpression | int | None,
         order: Grouped | None,
         cluster: tuple[int, int],
+        dynamic: bool,
     ) -> None:
         if cx.launch_grid is not None:
-            cx.fail("the launch is already said: a kernel has one gr.tiles(...)")
-        self.tiles = tiles
+            cx.fail(
+                "the launch is already said: a kernel has one gr.tiles(...)",
+                expected="one gr.tiles(...), over which several loops may go",
+                found="a second one",
+                help="work = gr.tiles(...) before the loops",
+            )
+        self.what = what
         self.order = order
-        self.persistent = ctas is not None
+        self.dynamic = dynamic
+        self.persistent = ctas is not None or dynamic
         self.cluster = cluster
         cx.cluster = cluster[0] * cluster[1]
         plan = cx.plan
-        # What a cluster computes together, or a CTA without clusters.
-        counts = [
-            plan.binary(
-                "arith.ceildivsi",
-                tiles.array.host_extent(cx, dim),
-                plan.constant(tiles.tile[dim] * cluster[dim]),
-            )
-            for dim in range(2)
-        ]
-        total = plan.binary("arith.muli", counts[0], counts[1])
+        if cx.cluster > 1:
+            # From here on what is counted are clusters, each with tiles of its own.
+            counts[-2:] = [
+                _divided(cx, count, extent) if extent > 1 else count
+                for count, extent in zip(counts[-2:], cluster, strict=True)
+            ]
+        total = plan.expression(_host(counts[0]))
+        for count in counts[1:]:
+            total = plan.binary("arith.muli", total, plan.expression(_host(count)))
+        # Computed here, outside roles and loops: products[d] is how many tiles dimensions d to the last have.
+        self.names = [self._count_name(cx, count) for count in counts]
+        self.products = [self.names[-1]]
+        for name in reversed(self.names[:-1]):
+            product = cx.builder.op(f"arith.muli {name}, {self.products[0]} : i32", "tiles")
+            self.products.insert(0, product)
+        if order is not None:
+            rows = cx.constant(order.rows, i32)
+            self.per_group = cx.builder.op(f"arith.muli {rows}, {self.names[-1]} : i32")
         size = plan.constant(cx.cluster)
+        if ctas is None and dynamic:
+            ctas = HostExpression("plan.query multiprocessor_count")
         if ctas is None:
             cx.launch_grid = total if cx.cluster == 1 else plan.binary("arith.muli", total, size)
             return
@@ -72,10 +95,25 @@ class Work(Value):
         cx.launch_grid = plan.binary("arith.muli", clusters, size)
 
     def describe(self) -> str:
-        return f"the launch over {self.tiles.describe()}"
+        return f"the launch over {self.what}"
 
-    def share(self, cx: Context, first: object, stop: object, step: object) -> Share:
+    @staticmethod
+    def _count_name(cx: Context, count: Scalar | HostExpression | int) -> str:
+        """A number of tiles on the device (i32)."""
+        if isinstance(count, HostExpression):
+            host = cx.plan.expression(count)
+            return cx.device_argument(f"tiles.{host[1:]}", "i32", host, "i64")
+        return i32_name(cx, count)
+
+    def item(self, cx: Context, index: object) -> Share:
         """``work[first::step]``: every step-th of this CTA's tiles, from number ``first`` on."""
+        if not isinstance(index, slice):
+            cx.fail(
+                "an index is not available here",
+                expected="a slice, as in [first::step]",
+                found=cx.describe(index),
+            )
+        first, stop, step = index.start, index.stop, index.step
         if stop is not None or type(step) is not int or step < 2:
             cx.fail(
                 "work is shared out in constant steps",
@@ -106,17 +144,21 @@ class Work(Value):
     ) -> None:
         """A loop over every ``stride``-th of this CTA's tiles, from number ``start`` on."""
         cx = visitor.cx
+        if cx.role is None:
+            cx.tile_level()
         first = cx.hoisted(
             f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
         )
         if cx.cluster > 1:
             first = cx.hoisted(f"arith.divui {first}, {cx.constant(cx.cluster, i32)} : i32")
+        if self.dynamic:
+            self._emit_queue(visitor, bind, body)
+            return
         if not self.persistent:
             bind(self._coordinates(cx, first))
             body()
             return
-        rows, columns = self._counts(cx)
-        total = cx.hoisted(f"arith.muli {rows}, {columns} : i32", "tiles")
+        total = self.products[0]
         ctas = cx.hoisted(
             f"arith.index_cast {cx.hoisted('gpu.grid_dim x', 'ctas')} : index to i32", "ctas"
         )
@@ -138,46 +180,67 @@ class Work(Value):
             step,
         )
 
-    def _counts(self, cx: Context) -> tuple[str, str]:
-        """Rows and columns of what clusters (or CTAs without clusters) compute."""
-        rows, columns = (
-            self.tiles.count_name(cx, dim)
-            if extent == 1
-            else cx.hoisted(
-                f"arith.ceildivsi {self.tiles.count_name(cx, dim)}, {cx.constant(extent, i32)} : i32"
-            )
-            for dim, extent in enumerate(self.cluster)
-        )
-        return rows, columns
+    def _emit_queue(
+        self, visitor: Visitor, bind: Callable[[object], None], body: Callable[[], None]
+    ) -> None:
+        """A loop that takes the next number from a counter in memory until there is none left."""
+        cx = visitor.cx
+        cx.queue = cx.places()[0]
+        one, stride = cx.constant(1, i32), cx.constant(1, i64)
+        memory = cx.plan.workspace(i32.bytes, zero=True)  # each loop counts for itself
+        pointer = cx.device_argument(f"taken.{memory[1:]}", "!llvm.ptr<1>", memory, WORKSPACE)
+        type_ = "!tile.view<i32, rank = 1, contiguous = 0>"
+        counter = cx.hoisted(f"tile.view {pointer}[{one}] strides({stride}) : {type_}", "taken")
+        total = Scalar(self.products[0], i32)
 
-    def _coordinates(self, cx: Context, tile: str) -> tuple[Scalar, Scalar]:
-        """Row and column of tile number ``tile``: of the cluster's, then of this CTA's in it."""
-        place = self._ordered(cx, tile)
-        if cx.cluster == 1:
-            return place
-        size = cx.constant(cx.cluster, i32)
-        cta = cx.hoisted(
-            f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
-        )
-        rank = cx.hoisted(f"arith.remui {cta}, {size} : i32", "rank")
-        dim = 0 if self.cluster[0] > 1 else 1
-        first = cx.builder.op(f"arith.muli {place[dim].name}, {size} : i32")
-        mine = Scalar(cx.builder.op(f"arith.addi {first}, {rank} : i32"), i32)
-        return (mine, place[1]) if dim == 0 else (place[0], mine)
+        def take() -> None:
+            place = f"{counter}[{cx.constant(0, i32)}] : {type_}"
+            visitor.names[_NUMBER] = Scalar(cx.builder.op(f"tile.signal gpu {one}, {place}"), i32)
+
+        def step() -> None:
+            bind(self._coordinates(cx, visitor.names[_NUMBER].name))
+            body()
+            take()
+
+        take()
+        emit_while(visitor, lambda: compare(cx, ast.Lt(), visitor.names[_NUMBER], total), step)
+
+    def _coordinates(self, cx: Context, tile: str) -> Scalar | tuple[Scalar, ...]:
+        """The coordinates of tile number ``tile``: of the cluster's, then of this CTA's in it. All numbers are
+        non-negative, so unsigned division serves."""
+        op = cx.builder.op
+        rank = len(self.names)
+        if rank == 1:
+            return Scalar(tile, i32)
+        coordinates = []
+        for dim in range(rank - 2):
+            inner = self.products[dim + 1]
+            coordinates.append(Scalar(op(f"arith.divui {tile}, {inner} : i32"), i32))
+            tile = op(f"arith.remui {tile}, {inner} : i32")
+        place = list(self._ordered(cx, tile))
+        if cx.cluster > 1:
+            size = cx.constant(cx.cluster, i32)
+            cta = cx.hoisted(
+                f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
+            )
+            member = cx.hoisted(f"arith.remui {cta}, {size} : i32", "rank")
+            dim = 0 if self.cluster[0] > 1 else 1
+            first = op(f"arith.muli {place[dim].name}, {size} : i32")
+            place[dim] = Scalar(op(f"arith.addi {first}, {member} : i32"), i32)
+        return (*coordinates, *place)
 
     def _ordered(self, cx: Context, tile: str) -> tuple[Scalar, Scalar]:
-        """Row and column of number ``tile``; all numbers are non-negative, so unsigned division serves."""
+        """Row and column of number ``tile``."""
         op = cx.builder.op
-        rows, columns = self._counts(cx)
+        rows, columns = self.names[-2:]
         if self.order is None:
             return (
                 Scalar(op(f"arith.divui {tile}, {columns} : i32", "row"), i32),
                 Scalar(op(f"arith.remui {tile}, {columns} : i32", "column"), i32),
             )
         group_rows = cx.constant(self.order.rows, i32)
-        per_group = cx.hoisted(f"arith.muli {group_rows}, {columns} : i32")
-        group = op(f"arith.divui {tile}, {per_group} : i32", "group")
-        within = op(f"arith.remui {tile}, {per_group} : i32")
+        group = op(f"arith.divui {tile}, {self.per_group} : i32", "group")
+        within = op(f"arith.remui {tile}, {self.per_group} : i32")
         first_row = op(f"arith.muli {group}, {group_rows} : i32")
         left = op(f"arith.subi {rows}, {first_row} : i32")
         height = op(f"arith.minui {left}, {group_rows} : i32")
@@ -203,3 +266,19 @@ class Share(Value):
     ) -> None:
         """``for i, j in work[first::step]``."""
         self.work.emit_tiles(visitor, bind, body, self.first, self.step)
+
+
+def _divided(
+    cx: Context, count: Scalar | HostExpression | int, by: int
+) -> Scalar | HostExpression | int:
+    """``count / by`` rounded up."""
+    if isinstance(count, HostExpression):
+        return HostExpression("arith.ceildivsi", (count, by))
+    return ceil_div(cx, count, by) if isinstance(count, Scalar) else -(-count // by)
+
+
+def _host(count: Scalar | HostExpression | int) -> HostExpression | int:
+    if isinstance(count, Scalar):
+        assert count.host is not None
+        return count.host
+    return count
