@@ -62,9 +62,9 @@ RoleScratch::RoleScratch(OpBuilder &builder, Operation *op, const RoleContext &r
                                 times(builder, loc, role.place.warpgroup, place[1]));
 }
 
-void meetRole(OpBuilder &builder, Location loc, const RoleContext &role) {
+void RoleScratch::meet(OpBuilder &builder) const {
   if (role.warpsTogether() == 1)
-    return meetWarp(builder, loc);
+    return meetInWarp(builder);
   Value id = i32Constant(builder, loc, role.barrier);
   if (role.each)
     id = LLVM::AddOp::create(builder, loc, id, role.place.warpgroup);
@@ -73,7 +73,7 @@ void meetRole(OpBuilder &builder, Location loc, const RoleContext &role) {
       ValueRange{id, i32Constant(builder, loc, 32 * role.warpsTogether())});
 }
 
-void meetWarp(OpBuilder &builder, Location loc) {
+void RoleScratch::meetInWarp(OpBuilder &builder) const {
   NVVM::SyncWarpOp::create(builder, loc, i32Constant(builder, loc, -1));
 }
 
