@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import girih as gr
-from girih.kernels import matmul_cooperative, matmul_pingpong
+from girih.kernels import flash_attention, matmul_cooperative, matmul_pingpong
+from girih.kernels.products import matmul as tile_level_matmul
 from girih.lang.module import ArraySignature, emit_module
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[1] / "examples"))
@@ -96,7 +97,48 @@ def matmuls() -> Iterator[Kernel]:
             yield matmul(kernel, bm, bn, cluster=2)
 
 
+def tile_matmul(bm: int, bn: int, storage: str = "kn", out: str = "bf16") -> Kernel:
+    """The product of girih.kernels at tile level, whose hand-written twin is the example's persistent GEMM."""
+    signature = {
+        "a": _matrix(gr.bf16, 1),
+        "b": _matrix(gr.bf16, 1 if storage == "kn" else 0),
+        "c": _matrix(gr.f32 if out == "f32" else gr.bf16, 1),
+        "BM": bm,
+        "BN": bn,
+        "BK": 64,
+    }
+    text = emit_module(tile_level_matmul.definition, tile_level_matmul.parameters, signature)[0]
+    return Kernel(f"tile_matmul_{bm}x{bn}x64_{storage}_{out}", "tile", text)
+
+
+def tile_attention(d: int, causal: bool = False) -> Kernel:
+    """Attention forward of girih.kernels at tile level, blocks of 128 x 128."""
+    rows = ArraySignature(gr.bf16, rank=4, contiguous=3, aligned=True)
+    signature = {
+        **dict.fromkeys("qkvo", rows),
+        "lse": ArraySignature(gr.f32, rank=3, contiguous=2, aligned=True),
+        "causal": causal,
+        "score": None,
+        "D": d,
+        "BM": 128,
+        "BN": 128,
+    }
+    text = emit_module(flash_attention.definition, flash_attention.parameters, signature)[0]
+    return Kernel(f"tile_attention_{d}{'_causal' if causal else ''}", "tile", text)
+
+
+def tile_level() -> Iterator[Kernel]:
+    """Kernels whose roles, rings and waits come from passes."""
+    for bm, bn in ((128, 256), (128, 128), (64, 256), (192, 128)):
+        for storage in ("kn", "nk"):
+            yield tile_matmul(bm, bn, storage)
+    for d in (64, 128):
+        for causal in (False, True):
+            yield tile_attention(d, causal)
+
+
 def all_kernels() -> Iterator[Kernel]:
     """Everything that is compiled for its own sake."""
     yield from gemms()
     yield from matmuls()
+    yield from tile_level()

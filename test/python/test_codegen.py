@@ -17,7 +17,7 @@ from girih.compiler.worker import WORKER, compiler_path
 from girih.kernels import matmul_cooperative, matmul_pingpong
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[2] / "bench"))
-from _kernels import Kernel, gemm, gemms, matmul
+from _kernels import Kernel, gemm, gemms, matmul, tile_attention, tile_matmul
 from _sass import instructions_per_wgmma, parse
 
 EXAMPLE = Path(__file__).absolute().parents[2] / "examples/gemm.py"
@@ -133,3 +133,24 @@ def test_a_printed_module_may_enter_again(stage: str) -> None:
     reply, again = WORKER.request({**request, "mlir": printed})
     assert reply["ok"], reply["diagnostics"]
     assert again["ptx"] == blobs["ptx"]
+
+
+def density(kernel: Kernel) -> float:
+    """Instructions for each wgmma in the main loop."""
+    command = [compiler_path(), "-", "--emit=sass"]
+    sass = subprocess.run(command, input=kernel.mlir, capture_output=True, text=True, check=True)
+    return max(d for d in map(instructions_per_wgmma, parse(sass.stdout)) if d is not None)
+
+
+@pytest.mark.parametrize("storage", ["kn", "nk"])
+@pytest.mark.parametrize("bn", [128, 256])
+def test_the_tile_level_matmul_is_as_dense_as_the_one_written_by_hand(
+    bn: int, storage: str
+) -> None:
+    assert density(tile_matmul(128, bn, storage)) <= 1.1 * density(gemm(128, bn, storage))
+
+
+@pytest.mark.parametrize("d", [64, 128])
+def test_attention_stays_as_dense_as_it_was(d: int) -> None:
+    """Of 128 x 128 scores a thread has 64; at d = 128 they share 16 wgmmas, at d = 64 they share 12."""
+    assert density(tile_attention(d)) <= (31 if d == 128 else 37)

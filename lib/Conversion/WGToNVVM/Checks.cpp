@@ -281,6 +281,23 @@ template <typename Op> LogicalResult planCombining(Op op, ConversionState &state
   return success();
 }
 
+/// The way of a tile through scratch.
+LogicalResult planExchangeOf(Operation *op, RankedTensorType from, RankedTensorType to,
+                             ConversionState &state) {
+  if (!op->hasAttr(kScratchAttr))
+    return op->emitOpError("needs scratch in shared memory; run wg-allocate-shared first");
+  Result<Exchange> exchange =
+      planExchange(getLayout(from).getLayout(), getLayout(to).getLayout(),
+                   static_cast<int32_t>(elementBytes(from.getElementType())));
+  if (!exchange)
+    return op->emitOpError("finds no way through shared memory: ") << exchange.error();
+  for (RankedTensorType type : {from, to})
+    if (failed(planTile(op, type, state)))
+      return failure();
+  state.exchanges[op] = std::make_unique<Exchange>(std::move(*exchange));
+  return success();
+}
+
 LogicalResult planConversion(ConvertLayoutOp op, ConversionState &state) {
   auto from = cast<RankedTensorType>(op.getSource().getType());
   auto to = cast<RankedTensorType>(op.getTile().getType());
@@ -294,17 +311,7 @@ LogicalResult planConversion(ConvertLayoutOp op, ConversionState &state) {
     state.renames[op] = {*sources};
     return success();
   }
-  if (!op->hasAttr(kScratchAttr))
-    return op.emitOpError("needs scratch in shared memory; run wg-allocate-shared first");
-  Result<Exchange> exchange =
-      planExchange(a, b, static_cast<int32_t>(elementBytes(from.getElementType())));
-  if (!exchange)
-    return op.emitOpError("finds no way through shared memory: ") << exchange.error();
-  for (RankedTensorType type : {from, to})
-    if (failed(planTile(op, type, state)))
-      return failure();
-  state.exchanges[op] = std::make_unique<Exchange>(std::move(*exchange));
-  return success();
+  return planExchangeOf(op, from, to, state);
 }
 
 LogicalResult planIota(tile::IotaOp op, ConversionState &state) {
@@ -320,6 +327,47 @@ template <typename Op> LogicalResult planBlock(Op op, ConversionState &state) {
   state.vectors[op] =
       vectorWidth(*state.tileAccesses[tile], op.getView().getType(), op.getIndices());
   return success();
+}
+
+template <typename Op> LogicalResult planListed(Op op, ConversionState &state) {
+  RankedTensorType tile = op.getTile().getType(), places = op.getPlaces().getType();
+  if (!isTile(tile) || !isTile(places))
+    return withoutLayout(op);
+  if (failed(planTile(op, tile, state)))
+    return failure();
+  ListedDim listed{static_cast<int64_t>(op.getDim()), {}};
+  if (failed(planRename(
+          op, getLayout(places).getLayout(), tile,
+          [&](const Extents &index) { return Extents{index[static_cast<size_t>(listed.dim)]}; },
+          extentsOf(places), listed.numberOf)))
+    return failure();
+  state.vectors[op] =
+      vectorWidth(*state.tileAccesses[tile], op.getView().getType(), op.getIndices(), &listed);
+  state.listed[op] = std::move(listed);
+  return success();
+}
+
+template <typename Op> LogicalResult planPoints(Op op, ConversionState &state) {
+  RankedTensorType tile = op.getTile().getType();
+  return isTile(tile) ? planTile(op, tile, state) : withoutLayout(op);
+}
+
+LogicalResult planAtomic(tile::AtomicOp op, ConversionState &state) {
+  if (failed(planPoints(op, state)))
+    return failure();
+  RankedTensorType tile = op.getTile().getType();
+  const TileAccess &plan = *state.tileAccesses[tile];
+  if (op.getOld().use_empty() ||
+      (!plan.replica && llvm::all_of(plan.owned, [](bool o) { return o; })))
+    return success();
+  return planExchangeOf(op, tile, tile, state);
+}
+
+LogicalResult planSignal(tile::SignalOp op, ConversionState &state) {
+  const RoleContext &role = state.roles.of(op);
+  if (op.getOld().use_empty() || role.single || op->hasAttr(kScratchAttr))
+    return success();
+  return op.emitOpError("needs scratch in shared memory; run wg-allocate-shared first");
 }
 
 } // namespace
@@ -376,6 +424,18 @@ LogicalResult checkConvertible(Operation *root, ConversionState &state) {
       note(planBlock(load, state));
     else if (auto store = dyn_cast<tile::StoreOp>(op))
       note(planBlock(store, state));
+    else if (auto take = dyn_cast<tile::TakeOp>(op))
+      note(planListed(take, state));
+    else if (auto put = dyn_cast<tile::PutOp>(op))
+      note(planListed(put, state));
+    else if (auto gather = dyn_cast<tile::GatherOp>(op))
+      note(planPoints(gather, state));
+    else if (auto scatter = dyn_cast<tile::ScatterOp>(op))
+      note(planPoints(scatter, state));
+    else if (auto atomic = dyn_cast<tile::AtomicOp>(op))
+      note(planAtomic(atomic, state));
+    else if (auto signal = dyn_cast<tile::SignalOp>(op))
+      note(planSignal(signal, state));
     else if (auto constant = dyn_cast<arith::ConstantOp>(op))
       note(checkConstant(constant));
     else if (auto cast = dyn_cast<tile::CastOp>(op))

@@ -78,63 +78,68 @@ struct ConvertPattern : StatePattern<ConvertLayoutOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(ConvertLayoutOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
     auto from = cast<RankedTensorType>(op.getSource().getType());
     auto to = cast<RankedTensorType>(op.getTile().getType());
-    if (auto rename = state.renames.find(op); rename != state.renames.end()) {
+    if (auto rename = state.renames.find(op); rename != state.renames.end())
       rewriter.replaceOp(
-          op, renamed(rewriter, loc, adaptor.getOperands(), from, rename->second.front()));
-      return success();
-    }
-    const Exchange &exchange = *state.exchanges.find(op)->second;
-    const RoleContext &role = state.roles.of(op);
-    const TileAccess &source = *state.tileAccesses.find(from)->second;
-    int64_t bytes = elementBytes(from.getElementType());
-    RoleScratch scratch(rewriter, op, role);
-    auto forEachStep = [&](const VectorAccess &access, auto act) {
-      Value thread =
-          emitLayout(rewriter, loc, access.addresses.thread, Dim::Offset, role.place, bytes);
-      // The swizzle flips bits below the scratch's alignment, so it may act on the whole address.
-      Value start = LLVM::AddOp::create(rewriter, loc, scratch.address(), thread);
-      for (auto [i, step] : llvm::enumerate(access.addresses.steps)) {
-        Value address = start;
-        if (step.flip)
-          address = LLVM::XOrOp::create(rewriter, loc, start,
-                                        i32Constant(rewriter, loc, step.flip * bytes));
-        act(i, address, step.add * bytes);
-      }
-    };
-
-    scratch.meet(rewriter);
-    Words out(rewriter, loc, from, exchange.store);
-    SmallVector<Value> values = out.open(adaptor.getSource());
-    Value owner = emitOwner(rewriter, loc, source, role.place);
-    int64_t each = out.perAccess * out.accesses;
-    forEachStep(exchange.store, [&](size_t i, Value address, int64_t offset) {
-      if (!source.owned[i * exchange.store.vector])
-        return;
-      for (int64_t k = 0; k < out.accesses; ++k)
-        storeShared(rewriter, loc, owner, address, offset + k * out.perAccess * out.width / 8,
-                    ArrayRef(values).slice(i * each + k * out.perAccess, out.perAccess), out.width);
-    });
-    if (exchange.withinWarps)
-      scratch.meetInWarp(rewriter);
+          op, renamed(rewriter, op.getLoc(), adaptor.getOperands(), from, rename->second.front()));
     else
-      scratch.meet(rewriter);
-    Words in(rewriter, loc, to, exchange.load);
-    SmallVector<Value> loaded;
-    forEachStep(exchange.load, [&](size_t, Value address, int64_t offset) {
-      for (int64_t k = 0; k < in.accesses; ++k)
-        llvm::append_range(loaded, loadShared(rewriter, loc, address,
-                                              offset + k * in.perAccess * in.width / 8,
-                                              in.perAccess, in.width));
-    });
-    rewriter.replaceOp(op, in.close(std::move(loaded)));
+      rewriter.replaceOp(op, throughScratch(rewriter, op, state, *state.exchanges.find(op)->second,
+                                            from, to, adaptor.getSource()));
     return success();
   }
 };
 
 } // namespace
+
+Value throughScratch(OpBuilder &builder, Operation *op, const ConversionState &state,
+                     const Exchange &exchange, RankedTensorType from, RankedTensorType to,
+                     Value tile) {
+  Location loc = op->getLoc();
+  const RoleContext &role = state.roles.of(op);
+  const TileAccess &source = *state.tileAccesses.find(from)->second;
+  int64_t bytes = elementBytes(from.getElementType());
+  RoleScratch scratch(builder, op, role);
+  auto forEachStep = [&](const VectorAccess &access, auto act) {
+    Value thread =
+        emitLayout(builder, loc, access.addresses.thread, Dim::Offset, role.place, bytes);
+    // The swizzle flips bits below the scratch's alignment, so it may act on the whole address.
+    Value start = LLVM::AddOp::create(builder, loc, scratch.address(), thread);
+    for (auto [i, step] : llvm::enumerate(access.addresses.steps)) {
+      Value address = start;
+      if (step.flip)
+        address =
+            LLVM::XOrOp::create(builder, loc, start, i32Constant(builder, loc, step.flip * bytes));
+      act(i, address, step.add * bytes);
+    }
+  };
+
+  scratch.meet(builder);
+  Words out(builder, loc, from, exchange.store);
+  SmallVector<Value> values = out.open(tile);
+  Value owner = emitOwner(builder, loc, source, role.place);
+  int64_t each = out.perAccess * out.accesses;
+  forEachStep(exchange.store, [&](size_t i, Value address, int64_t offset) {
+    if (!source.owned[i * exchange.store.vector])
+      return;
+    for (int64_t k = 0; k < out.accesses; ++k)
+      storeShared(builder, loc, owner, address, offset + k * out.perAccess * out.width / 8,
+                  ArrayRef(values).slice(i * each + k * out.perAccess, out.perAccess), out.width);
+  });
+  if (exchange.withinWarps)
+    meetWarp(builder, loc);
+  else
+    scratch.meet(builder);
+  Words in(builder, loc, to, exchange.load);
+  SmallVector<Value> loaded;
+  forEachStep(exchange.load, [&](size_t, Value address, int64_t offset) {
+    for (int64_t k = 0; k < in.accesses; ++k)
+      llvm::append_range(loaded,
+                         loadShared(builder, loc, address, offset + k * in.perAccess * in.width / 8,
+                                    in.perAccess, in.width));
+  });
+  return in.close(std::move(loaded));
+}
 
 void populateConvertLayoutPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                    const ConversionState &state) {

@@ -90,6 +90,9 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   populateConvertLayoutPatterns(converter, patterns, state);
   populateViewPatterns(converter, patterns);
   populateGlobalPatterns(converter, patterns, state);
+  populateListedPatterns(converter, patterns, state);
+  populatePointPatterns(converter, patterns, state);
+  populateCounterPatterns(converter, patterns, state);
 
   ConversionTarget target(*context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);

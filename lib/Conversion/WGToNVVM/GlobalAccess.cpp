@@ -171,4 +171,58 @@ void storeIf(OpBuilder &builder, Location loc, Value predicate, Value pointer, i
   text.emit(builder, loc);
 }
 
+/// Whether `count` elements move as whole registers of 32 or 64 bits.
+static bool movesRegisters(Type elementType, int64_t count) {
+  return !elementType.isInteger(1) && fillsRegisters(elementType, count);
+}
+
+static std::string vectorText(ArrayRef<std::string> names) {
+  return names.size() == 1 ? names.front() : "{" + llvm::join(names, ", ") + "}";
+}
+
+static std::string widthText(size_t count, Type type) {
+  return (count > 1 ? ".v" + llvm::utostr(count) : std::string()) + ".b" +
+         llvm::utostr(type.getIntOrFloatBitWidth());
+}
+
+SmallVector<Value> loadVectorIf(OpBuilder &builder, Location loc, Value predicate, Value pointer,
+                                int64_t offset, Type elementType, int64_t count, Value fill) {
+  SmallVector<Value> values;
+  if (!movesRegisters(elementType, count)) {
+    for (int64_t i = 0; i < count; ++i)
+      values.push_back(loadIf(builder, loc, predicate, pointer, offset + i, elementType, fill));
+    return values;
+  }
+  int64_t packed = elementsPerRegister(elementType);
+  SmallVector<Value> repeated(static_cast<size_t>(packed), fill);
+  Value initial = unpack(builder, loc, packElements(builder, loc, repeated, elementType)).front();
+  InlineAsm text;
+  SmallVector<std::string> names;
+  for (int64_t i = 0; i < count / packed; ++i)
+    names.push_back(text.tied(initial));
+  std::string guard = text.input(predicate);
+  std::string address = addressText(text.input(pointer), offset * bitsOf(elementType) / 8);
+  text.line("@" + guard + " ld.global" + widthText(names.size(), initial.getType()) + " " +
+            vectorText(names) + ", " + address + ";");
+  return text.emit(builder, loc);
+}
+
+void storeVectorIf(OpBuilder &builder, Location loc, Value predicate, Value pointer, int64_t offset,
+                   Type elementType, int64_t count, ArrayRef<Value> values) {
+  if (!movesRegisters(elementType, count)) {
+    for (int64_t i = 0; i < count; ++i)
+      storeIf(builder, loc, predicate, pointer, offset + i, elementType, values[i]);
+    return;
+  }
+  InlineAsm text;
+  std::string guard = text.input(predicate);
+  std::string address = addressText(text.input(pointer), offset * bitsOf(elementType) / 8);
+  SmallVector<std::string> names;
+  for (Value value : values)
+    names.push_back(text.input(value));
+  text.line("@" + guard + " st.global" + widthText(names.size(), values.front().getType()) + " " +
+            address + ", " + vectorText(names) + ";");
+  text.emit(builder, loc);
+}
+
 } // namespace girih::wg

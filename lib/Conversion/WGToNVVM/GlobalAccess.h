@@ -27,6 +27,15 @@ void storeVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value point
 /// memoryType or i1 as the result is.
 mlir::Value loadIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value predicate,
                    mlir::Value pointer, int64_t offset, mlir::Type elementType, mlir::Value fill);
+/// As loadVector(), if `predicate` holds; else every element is `fill`.
+llvm::SmallVector<mlir::Value> loadVectorIf(mlir::OpBuilder &builder, mlir::Location loc,
+                                            mlir::Value predicate, mlir::Value pointer,
+                                            int64_t offset, mlir::Type elementType, int64_t count,
+                                            mlir::Value fill);
+/// As storeVector(), if `predicate` holds.
+void storeVectorIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value predicate,
+                   mlir::Value pointer, int64_t offset, mlir::Type elementType, int64_t count,
+                   llvm::ArrayRef<mlir::Value> values);
 /// Stores one element if `predicate` holds.
 void storeIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value predicate,
              mlir::Value pointer, int64_t offset, mlir::Type elementType, mlir::Value element);

@@ -6,137 +6,15 @@
 
 #include "Divisor.h"
 #include "GlobalAccess.h"
-#include "GlobalView.h"
+#include "GlobalPlaces.h"
 
 #include "girih/Conversion/WGToNVVM/Registers.h"
-
-#include <map>
 
 using namespace mlir;
 
 namespace girih::wg {
 
 namespace {
-
-Value constant(OpBuilder &builder, Location loc, int64_t value) {
-  return i32Constant(builder, loc, value);
-}
-
-Value zeroOf(OpBuilder &builder, Location loc, Type elementType) {
-  return LLVM::ZeroOp::create(builder, loc, llvmElementType(elementType));
-}
-
-Value both(OpBuilder &builder, Location loc, Value a, Value b) {
-  if (!a || !b)
-    return a ? a : b;
-  return LLVM::AndOp::create(builder, loc, a, b);
-}
-
-/// i1, the same in all threads: whether a tile of this shape lies inside the view as a whole.
-Value allInside(OpBuilder &builder, Location loc, const GlobalView &view, ValueRange indices,
-                ArrayRef<int64_t> shape) {
-  Value inside;
-  for (auto [dim, index] : llvm::enumerate(indices)) {
-    Value room =
-        LLVM::SubOp::create(builder, loc, view.extents[dim], constant(builder, loc, shape[dim]));
-    Value low = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sge, index,
-                                     constant(builder, loc, 0));
-    Value high = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::sle, index, room);
-    inside = both(builder, loc, inside, both(builder, loc, low, high));
-  }
-  return inside;
-}
-
-/// A thread's elements of a tile at an index of a view: their addresses and whether they are
-/// inside.
-class Places {
-public:
-  Places(OpBuilder &builder, Location loc, const TileAccess &plan, const GlobalView &view,
-         const ThreadPlace &place, ValueRange indices)
-      : loc(loc), view(view) {
-    for (auto [coordinate, index] : llvm::zip_equal(plan.coordinates, indices))
-      coordinates.emplace_back(builder, loc, coordinate, place, index);
-  }
-
-  /// i1: whether the element of a register is inside.
-  Value inside(OpBuilder &builder, size_t reg) {
-    Value result;
-    for (auto [dim, coordinate] : llvm::enumerate(coordinates)) {
-      auto [flip, add] = coordinate.step(reg);
-      Value &known = tests[{dim, flip, add}];
-      // One comparison: what is below 0 is a large unsigned number.
-      if (!known)
-        known = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ult,
-                                     coordinate.at(builder, reg), view.extents[dim]);
-      result = both(builder, loc, result, known);
-    }
-    return result;
-  }
-
-  /// The address of the element of a register, and the constant number of elements behind it.
-  std::pair<Value, int64_t> address(OpBuilder &builder, size_t reg) {
-    SmallVector<int32_t> flips, adds;
-    int64_t offset = 0;
-    for (auto [dim, coordinate] : llvm::enumerate(coordinates)) {
-      auto [flip, add] = coordinate.step(reg);
-      bool contiguous = static_cast<int64_t>(dim) == view.type.getContiguous();
-      flips.push_back(flip);
-      adds.push_back(contiguous ? 0 : add);
-      if (contiguous)
-        offset = add;
-    }
-    return {pointer(builder, flips, adds), offset};
-  }
-
-private:
-  /// Constants are reached bit by bit from smaller ones, so that a row costs one addition, and few
-  /// multiples of a stride are kept.
-  Value pointer(OpBuilder &builder, const SmallVector<int32_t> &flips,
-                const SmallVector<int32_t> &adds) {
-    Value &known = pointers[{flips, adds}];
-    if (known)
-      return known;
-    Value made;
-    auto last = llvm::find_if(llvm::reverse(adds), [](int32_t add) { return add != 0; });
-    if (last == adds.rend()) {
-      made = view.pointer;
-      for (auto [dim, coordinate] : llvm::enumerate(coordinates))
-        made = view.advance(builder, loc, made, static_cast<int64_t>(dim),
-                            coordinate.base(builder, flips[dim]));
-    } else {
-      SmallVector<int32_t> less = adds;
-      size_t dim = static_cast<size_t>(std::distance(last, adds.rend())) - 1;
-      int32_t bit = adds[dim] & -adds[dim];
-      less[dim] -= bit;
-      Value from = pointer(builder, flips, less);
-      made =
-          view.advance(builder, loc, from, static_cast<int64_t>(dim), constant(builder, loc, bit));
-    }
-    return pointers[{flips, adds}] = made;
-  }
-
-  Location loc;
-  const GlobalView &view;
-  std::vector<CoordinateValues> coordinates;
-  std::map<std::tuple<size_t, int32_t, int32_t>, Value> tests;
-  std::map<std::pair<SmallVector<int32_t>, SmallVector<int32_t>>, Value> pointers;
-};
-
-/// Builds `then` and `otherwise` in the branches of a condition.
-template <typename Then, typename Else>
-ResultRange branch(OpBuilder &builder, Location loc, TypeRange types, Value condition, Then then,
-                   Else otherwise) {
-  auto op = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/true);
-  auto fill = [&](Block *block, auto build) {
-    OpBuilder inside = OpBuilder::atBlockBegin(block);
-    SmallVector<Value> results = build(inside);
-    if (!types.empty())
-      scf::YieldOp::create(inside, loc, results);
-  };
-  fill(op.thenBlock(), then);
-  fill(op.elseBlock(), otherwise);
-  return op.getResults();
-}
 
 struct LoadPattern : StatePattern<tile::LoadOp> {
   using StatePattern::StatePattern;
@@ -151,7 +29,7 @@ struct LoadPattern : StatePattern<tile::LoadOp> {
     const ThreadPlace &place = state.roles.of(op).place;
     GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
     ValueRange indices = adaptor.getIndices();
-    Value all = allInside(rewriter, loc, view, indices, tile.getShape());
+    Value all = insideAsAWhole(rewriter, loc, view, indices, tile.getShape());
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places(builder, loc, plan, view, place, indices);
@@ -165,7 +43,7 @@ struct LoadPattern : StatePattern<tile::LoadOp> {
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places(builder, loc, plan, view, place, indices);
-      Value fill = adaptor.getFill() ? adaptor.getFill() : zeroOf(builder, loc, element);
+      Value fill = adaptor.getFill() ? adaptor.getFill() : zeroElement(builder, loc, element);
       SmallVector<Value> values;
       for (size_t reg = 0; reg < count; ++reg) {
         Value inside = places.inside(builder, reg);
@@ -193,7 +71,7 @@ struct StorePattern : StatePattern<tile::StoreOp> {
     const ThreadPlace &place = state.roles.of(op).place;
     GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
     ValueRange indices = adaptor.getIndices();
-    Value all = allInside(rewriter, loc, view, indices, tile.getShape());
+    Value all = insideAsAWhole(rewriter, loc, view, indices, tile.getShape());
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places(builder, loc, plan, view, place, indices);
@@ -271,34 +149,41 @@ struct WritePattern : StatePattern<tile::WriteOp> {
 
 } // namespace
 
-int64_t vectorWidth(const TileAccess &plan, tile::ViewType view, ValueRange indices) {
+int64_t vectorWidth(const TileAccess &plan, tile::ViewType view, ValueRange indices,
+                    const ListedDim *listed) {
   int64_t contiguous = view.getContiguous();
-  if (contiguous < 0)
+  if (contiguous < 0 || (listed && listed->dim == contiguous))
     return 1;
   const Coordinate &along = plan.coordinates[contiguous];
   int64_t bytes = view.getElementBytes();
   // The start of the tile is as even as its index; other dimensions move by strides, which the
   // view's type makes multiples of its alignment.
   int even = std::min(along.threadZeros, trailingZeros(indices[contiguous]));
+  auto isNext = [&](size_t reg, size_t first, int64_t vector) {
+    for (auto [dim, coordinate] : llvm::enumerate(plan.coordinates)) {
+      if (listed && listed->dim == static_cast<int64_t>(dim)) {
+        if (listed->numberOf[reg] != listed->numberOf[first])
+          return false;
+        continue;
+      }
+      Coordinate::Step expected = coordinate.steps[first];
+      if (static_cast<int64_t>(dim) == contiguous) {
+        if (expected.add % vector != 0 || expected.flip % vector != 0)
+          return false;
+        expected.add += static_cast<int32_t>(reg - first);
+      }
+      if (!(coordinate.steps[reg] == expected))
+        return false;
+    }
+    return plan.owned[reg] == plan.owned[first];
+  };
   auto fits = [&](int64_t vector) {
     if (vector * bytes > std::min<int64_t>(16, view.getAlign()) || plan.registers() % vector != 0 ||
         (int64_t{1} << even) < vector)
       return false;
-    for (size_t reg = 0; reg < plan.registers(); ++reg) {
-      size_t first = reg / vector * vector;
-      for (auto [dim, coordinate] : llvm::enumerate(plan.coordinates)) {
-        Coordinate::Step expected = coordinate.steps[first];
-        if (static_cast<int64_t>(dim) == contiguous) {
-          if (expected.add % vector != 0 || expected.flip % vector != 0)
-            return false;
-          expected.add += static_cast<int32_t>(reg - first);
-        }
-        if (!(coordinate.steps[reg] == expected))
-          return false;
-      }
-      if (plan.owned[reg] != plan.owned[first])
+    for (size_t reg = 0; reg < plan.registers(); ++reg)
+      if (!isNext(reg, reg / vector * vector, vector))
         return false;
-    }
     return true;
   };
   int64_t vector = 1;

@@ -34,9 +34,11 @@ struct ConversionState {
   /// By op that renames registers: for each result, and each register of it, the register of the
   /// source; the second operand's follow the first's.
   llvm::DenseMap<mlir::Operation *, std::vector<std::vector<int32_t>>> renames;
-  /// By wg.convert_layout that goes through shared memory.
+  /// By wg.convert_layout, or tile.atomic, that goes through shared memory.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Exchange>> exchanges;
-  /// By tile.load and tile.store: elements in one access.
+  /// By tile.take and tile.put.
+  llvm::DenseMap<mlir::Operation *, ListedDim> listed;
+  /// By tile.load, store, take and put: elements in one access.
   llvm::DenseMap<mlir::Operation *, int64_t> vectors;
 };
 
@@ -89,6 +91,15 @@ void populateViewPatterns(const mlir::TypeConverter &converter, mlir::RewritePat
 /// tile.load, store, read, write.
 void populateGlobalPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             const ConversionState &state);
+/// tile.take and put.
+void populateListedPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            const ConversionState &state);
+/// tile.gather, scatter and atomic.
+void populatePointPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                           const ConversionState &state);
+/// tile.signal and await.
+void populateCounterPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, const ConversionState &state);
 /// Marks waits that have nothing left to wait for, while the IR is still whole.
 void markFinishedWaits(mlir::Operation *root);
 /// slice, constants, arith and math on tiles.
@@ -99,6 +110,13 @@ void populateTilePatterns(const mlir::TypeConverter &converter, mlir::RewritePat
 /// after the other.
 mlir::Value renamed(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange operands,
                     mlir::RankedTensorType source, llvm::ArrayRef<int32_t> sources);
+
+/// A tile of type `from` as one of type `to`, on the way that `exchange` says, through the scratch
+/// of `op`.
+mlir::Value throughScratch(mlir::OpBuilder &builder, mlir::Operation *op,
+                           const ConversionState &state, const Exchange &exchange,
+                           mlir::RankedTensorType from, mlir::RankedTensorType to,
+                           mlir::Value tile);
 
 // Shared-memory addresses. A buffer's address is a multiple of 16; it is made as a value in units
 // of 16 bytes shifted left, so that a descriptor, which wants those units, takes the value before

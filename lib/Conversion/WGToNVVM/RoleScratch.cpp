@@ -62,9 +62,9 @@ RoleScratch::RoleScratch(OpBuilder &builder, Operation *op, const RoleContext &r
                                 times(builder, loc, role.place.warpgroup, place[1]));
 }
 
-void RoleScratch::meet(OpBuilder &builder) const {
+void meetRole(OpBuilder &builder, Location loc, const RoleContext &role) {
   if (role.warpsTogether() == 1)
-    return meetInWarp(builder);
+    return meetWarp(builder, loc);
   Value id = i32Constant(builder, loc, role.barrier);
   if (role.each)
     id = LLVM::AddOp::create(builder, loc, id, role.place.warpgroup);
@@ -73,7 +73,7 @@ void RoleScratch::meet(OpBuilder &builder) const {
       ValueRange{id, i32Constant(builder, loc, 32 * role.warpsTogether())});
 }
 
-void RoleScratch::meetInWarp(OpBuilder &builder) const {
+void meetWarp(OpBuilder &builder, Location loc) {
   NVVM::SyncWarpOp::create(builder, loc, i32Constant(builder, loc, -1));
 }
 

@@ -18,6 +18,12 @@ mlir::Value fromCarrier(mlir::OpBuilder &builder, mlir::Location loc, mlir::Valu
 mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value element,
                        int32_t mask);
 
+/// Waits until all warps that execute the body together have come here. Ordinary accesses before
+/// are visible after.
+void meetRole(mlir::OpBuilder &builder, mlir::Location loc, const RoleContext &role);
+/// The same for the lanes of each warp.
+void meetWarp(mlir::OpBuilder &builder, mlir::Location loc);
+
 /// The scratch of one op.
 class RoleScratch {
 public:
@@ -26,11 +32,8 @@ public:
 
   /// i32: the address of the first byte.
   mlir::Value address() const { return start; }
-  /// Waits until all warps that execute the op have come here. Ordinary accesses before are visible
-  /// after.
-  void meet(mlir::OpBuilder &builder) const;
-  /// The same for the lanes of each warp.
-  void meetInWarp(mlir::OpBuilder &builder) const;
+  /// meetRole() of the op's role.
+  void meet(mlir::OpBuilder &builder) const { meetRole(builder, loc, role); }
 
 private:
   mlir::Location loc;

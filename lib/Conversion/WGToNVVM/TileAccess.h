@@ -31,8 +31,17 @@ mlir::Value emitOwner(mlir::OpBuilder &builder, mlir::Location loc, const TileAc
 /// null in a role of one thread.
 mlir::Value emitFirstThread(mlir::OpBuilder &builder, mlir::Location loc, const RoleContext &role);
 
-/// Elements in the widest access that registers, view and the evenness of the indices allow.
-int64_t vectorWidth(const TileAccess &plan, tile::ViewType view, mlir::ValueRange indices);
+/// A dimension of which a list says where its indices are: for each register the number of the
+/// place, among those that the thread holds.
+struct ListedDim {
+  int64_t dim;
+  std::vector<int32_t> numberOf;
+};
+
+/// Elements in the widest access that registers, view and the evenness of the indices allow;
+/// `listed` may be null.
+int64_t vectorWidth(const TileAccess &plan, tile::ViewType view, mlir::ValueRange indices,
+                    const ListedDim *listed = nullptr);
 
 } // namespace girih::wg
 

@@ -45,10 +45,30 @@ template <typename Op> static FailureOr<int64_t> combiningBytes(Op op, int64_t w
   return bytes * warps;
 }
 
+static FailureOr<int64_t> exchangeBytes(Operation *op, RankedTensorType from, RankedTensorType to) {
+  Result<Exchange> exchange =
+      planExchange(getLayout(from).getLayout(), getLayout(to).getLayout(),
+                   static_cast<int32_t>(elementBytes(from.getElementType())));
+  if (!exchange)
+    return op->emitOpError("finds no way through shared memory: ") << exchange.error();
+  return exchange->bytes;
+}
+
 FailureOr<int64_t> scratchBytes(Operation *op, int64_t warps) {
   return llvm::TypeSwitch<Operation *, FailureOr<int64_t>>(op)
       .Case<tile::ReduceOp, tile::ScanOp>(
           [&](auto combine) { return combiningBytes(combine, warps); })
+      // What one thread was told, told to all.
+      .Case([&](tile::SignalOp signal) -> FailureOr<int64_t> {
+        return signal.getOld().use_empty() ? int64_t{0} : int64_t{4};
+      })
+      .Case([&](tile::AtomicOp atomic) -> FailureOr<int64_t> {
+        RankedTensorType tile = atomic.getTile().getType();
+        if (atomic.getOld().use_empty() || !isTile(tile) ||
+            getLayout(tile).getLayout().isInjective())
+          return int64_t{0};
+        return exchangeBytes(atomic, tile, tile);
+      })
       .Case([&](ConvertLayoutOp convert) -> FailureOr<int64_t> {
         auto from = cast<RankedTensorType>(convert.getSource().getType());
         auto to = cast<RankedTensorType>(convert.getTile().getType());
@@ -57,11 +77,7 @@ FailureOr<int64_t> scratchBytes(Operation *op, int64_t warps) {
         const Layout &a = getLayout(from).getLayout(), &b = getLayout(to).getLayout();
         if (registerSources(a, b))
           return int64_t{0};
-        Result<Exchange> exchange =
-            planExchange(a, b, static_cast<int32_t>(elementBytes(from.getElementType())));
-        if (!exchange)
-          return convert.emitOpError("finds no way through shared memory: ") << exchange.error();
-        return exchange->bytes;
+        return exchangeBytes(convert, from, to);
       })
       .Default([](Operation *) -> FailureOr<int64_t> { return int64_t{0}; });
 }
