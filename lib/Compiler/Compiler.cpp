@@ -10,6 +10,7 @@
 #include "Phases.h"
 #include "girih/Compiler/Manifest.h"
 #include "girih/Image/Image.h"
+#include "girih/Pipelines/Pipelines.h"
 #include "girih/Target/CodeGen.h"
 #include "girih/Target/Locations.h"
 
@@ -181,14 +182,14 @@ void Compiler::Impl::run(std::string_view text, const Options &options, Result &
     return;
   result.name = packageName(*module);
 
-  auto run = [&](void (*build)(mlir::OpPassManager &)) {
+  auto run = [&](void (*build)(mlir::OpPassManager &, const Options &)) {
     Stopwatch watch(result.timings.passes);
     mlir::PassManager passes(context.get());
     // Verified once behind the last pass, not behind each of them; girih-opt does the latter.
     passes.enableVerifier(false);
     if (options.timing)
       passes.addInstrumentation(std::make_unique<PassTimes>(result.passTimes));
-    build(passes);
+    build(passes, options);
     return mlir::succeeded(passes.run(*module)) && mlir::succeeded(mlir::verify(*module));
   };
   if (needsTilePasses(*module) && !run(buildTilePasses))
@@ -228,7 +229,8 @@ bool Compiler::Impl::generate(mlir::ModuleOp module, mlir::gpu::GPUModuleOp devi
   target::markConvergent(*llvmModule);
   if (!target::linkLibdevice(*llvmModule, options.tools.libdevice, result.diagnostics))
     return false;
-  target::optimize(*llvmModule, *machine, spec.optLevel);
+  bool plain = llvm::is_contained(options.without, "optimize");
+  target::optimize(*llvmModule, *machine, plain ? 0 : spec.optLevel);
   table = target::numberLocations(*llvmModule, target::declaredSources(module));
   if (options.emit.llvm) {
     llvm::raw_string_ostream stream(result.llvm);
@@ -257,10 +259,18 @@ bool Compiler::Impl::assemble(mlir::ModuleOp module, const Options &options,
       result.resources.push_back(function);
   result.ptxasMessages = run.output.messages;
   result.dynamicSharedBytes = dynamicSharedBytes(module);
-  result.diagnostics.insert(result.diagnostics.end(), complaints.begin(), complaints.end());
+  // Code that does without a step is for comparing results: that it would be slow is to be
+  // expected.
+  bool tolerant = !options.without.empty();
+  for (Diagnostic &complaint : complaints) {
+    if (tolerant)
+      complaint.severity = target::Severity::Remark;
+    if (!tolerant || options.remarks)
+      result.diagnostics.push_back(complaint);
+  }
   if (!run.failure.empty())
     result.diagnostics.push_back(makeError(run.failure));
-  if (!run.ok || !complaints.empty())
+  if (!run.ok || (!complaints.empty() && !tolerant))
     return false;
   auto manifest = writeManifest(module, spec.chip, run.output, result.diagnostics);
   if (!manifest)
@@ -272,6 +282,13 @@ bool Compiler::Impl::assemble(mlir::ModuleOp module, const Options &options,
                                          {std::string(image::locationSection), table.print()},
                                          {std::string(image::manifestSection), result.manifest}});
   return true;
+}
+
+std::vector<std::string> Compiler::optionalSteps() {
+  std::vector<std::string> names;
+  for (llvm::StringRef name : girih::optionalSteps())
+    names.push_back(name.str());
+  return names;
 }
 
 void Compiler::warmUp() {

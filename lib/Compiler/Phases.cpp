@@ -53,12 +53,16 @@ bool compiler::needsTilePasses(mlir::ModuleOp module) {
       .wasInterrupted();
 }
 
-void compiler::buildTilePasses(mlir::OpPassManager &passes) {
-  buildTileToWGPipeline(passes, TileToWGOptions());
+void compiler::buildTilePasses(mlir::OpPassManager &passes, const Options &options) {
+  TileToWGOptions pipeline;
+  switchOff(pipeline, options.without);
+  buildTileToWGPipeline(passes, pipeline);
 }
 
-void compiler::buildPasses(mlir::OpPassManager &passes) {
-  buildWGToNVVMPipeline(passes, WGToNVVMOptions());
+void compiler::buildPasses(mlir::OpPassManager &passes, const Options &options) {
+  WGToNVVMOptions pipeline;
+  switchOff(pipeline, options.without);
+  buildWGToNVVMPipeline(passes, pipeline);
 }
 
 std::string_view compiler::warmUpModule() {

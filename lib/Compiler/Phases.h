@@ -7,6 +7,8 @@
 #ifndef GIRIH_LIB_COMPILER_PHASES_H
 #define GIRIH_LIB_COMPILER_PHASES_H
 
+#include "girih/Compiler/Compiler.h"
+
 #include <string_view>
 
 namespace mlir {
@@ -27,10 +29,10 @@ bool needsPasses(mlir::ModuleOp module);
 bool needsTilePasses(mlir::ModuleOp module);
 
 /// The passes from the tile phase to the wg phase.
-void buildTilePasses(mlir::OpPassManager &passes);
+void buildTilePasses(mlir::OpPassManager &passes, const Options &options);
 
 /// The passes from the wg phase to the nvvm phase.
-void buildPasses(mlir::OpPassManager &passes);
+void buildPasses(mlir::OpPassManager &passes, const Options &options);
 
 /// A kernel that has a bit of everything that compiling one touches.
 std::string_view warmUpModule();

@@ -8,6 +8,7 @@
 #include "girih/Compiler/Server.h"
 #include "girih/Compiler/CrashGuard.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 #include <cerrno>
@@ -230,6 +231,33 @@ struct Request {
 };
 } // namespace
 
+/// Names of optional steps, checked; on a mistake a message.
+static std::string parseWithout(const json::Value &value, std::vector<std::string> &without) {
+  const json::Array *names = value.getAsArray();
+  if (!names)
+    return "the option 'without' is no list";
+  std::vector<std::string> known = Compiler::optionalSteps();
+  for (const json::Value &element : *names) {
+    std::string name = element.getAsString().value_or("").str();
+    if (!llvm::is_contained(known, name))
+      return "'" + name + "' is no optional step: expected " + llvm::join(known, ", ");
+    without.push_back(name);
+  }
+  return "";
+}
+
+static std::string parseOption(llvm::StringRef name, const json::Value &value, Options &options) {
+  if (name == "without")
+    return parseWithout(value, options.without);
+  if (name != "remarks" && name != "timing")
+    return "unknown option '" + name.str() + "': expected remarks, timing or without";
+  std::optional<bool> on = value.getAsBoolean();
+  if (!on)
+    return "the option '" + name.str() + "' is no boolean";
+  (name == "remarks" ? options.remarks : options.timing) = *on;
+  return "";
+}
+
 /// The request in `text`; on a mistake a message, with Request::id set if it could be read.
 static std::string parseRequest(llvm::StringRef text, Request &request) {
   auto value = json::parse(text);
@@ -265,15 +293,9 @@ static std::string parseRequest(llvm::StringRef text, Request &request) {
     const json::Object *fields = options->getAsObject();
     if (!fields)
       return "the request's \"options\" is no JSON object";
-    for (const auto &field : *fields) {
-      llvm::StringRef name = field.first;
-      std::optional<bool> value = field.second.getAsBoolean();
-      if (name != "remarks" && name != "timing")
-        return "unknown option '" + name.str() + "': expected remarks or timing";
-      if (!value)
-        return "the option '" + name.str() + "' is no boolean";
-      (name == "remarks" ? request.options.remarks : request.options.timing) = *value;
-    }
+    for (const auto &[key, value] : *fields)
+      if (std::string mistake = parseOption(key, value, request.options); !mistake.empty())
+        return mistake;
   }
   return "";
 }

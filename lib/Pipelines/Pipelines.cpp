@@ -53,6 +53,30 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
   device.addPass(wg::createVerifyNVVMPhase());
 }
 
+llvm::ArrayRef<llvm::StringRef> optionalSteps() {
+  static const llvm::StringRef names[] = {"simplify",     "alternatives",   "convert-accesses",
+                                          "compute-anew", "check-protocol", "optimize"};
+  return names;
+}
+
+void switchOff(TileToWGOptions &options, llvm::ArrayRef<std::string> without) {
+  for (const std::string &name : without) {
+    if (name == "simplify")
+      options.simplify = false;
+    else if (name == "alternatives")
+      options.alternatives = 1;
+    else if (name == "convert-accesses")
+      options.convertAccesses = false;
+    else if (name == "compute-anew")
+      options.computeAnew = false;
+  }
+}
+
+void switchOff(WGToNVVMOptions &options, llvm::ArrayRef<std::string> without) {
+  if (llvm::is_contained(without, "check-protocol"))
+    options.checkProtocol = false;
+}
+
 void registerPassesAndPipelines() {
   wg::registerTileToWGPasses();
   wg::registerWGPasses();

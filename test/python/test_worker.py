@@ -185,6 +185,14 @@ def test_a_mistake_has_its_places_and_the_server_lives_on(server: Server) -> Non
             b'{"id": 3, "mlir": "", "emit": ["ptx"], "options": {"timing": 1}}',
             "the option 'timing' is no boolean",
         ),
+        (
+            b'{"id": 3, "mlir": "", "emit": ["ptx"], "options": {"without": "simplify"}}',
+            "the option 'without' is no list",
+        ),
+        (
+            b'{"id": 3, "mlir": "", "emit": ["ptx"], "options": {"without": ["girih"]}}',
+            "'girih' is no optional step: expected simplify, ",
+        ),
     ],
 )
 def test_a_bad_request_is_answered(server: Server, body: bytes, text: str) -> None:

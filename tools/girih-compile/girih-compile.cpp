@@ -10,6 +10,7 @@
 #include "girih/Compiler/Server.h"
 #include "girih/Target/ChildProcess.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -50,6 +51,11 @@ static cl::opt<bool> remarks("remarks",
                              cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print how long each step and each pass took"),
                             cl::cat(category));
+static cl::list<std::string>
+    without("without",
+            cl::desc("Do without optional steps (comma-separated): the result is "
+                     "the same, what ptxas complains of is a remark"),
+            cl::value_desc("step"), cl::CommaSeparated, cl::cat(category));
 static cl::opt<bool> server("server",
                             cl::desc("Serve requests from stdin on stdout (docs/Compile.md)"),
                             cl::cat(category));
@@ -141,6 +147,12 @@ static int compileFile(const target::Toolchain &tools) {
   options.tools = tools;
   options.remarks = remarks;
   options.timing = timing;
+  std::vector<std::string> known = compiler::Compiler::optionalSteps();
+  for (const std::string &step : without) {
+    if (!llvm::is_contained(known, step))
+      return fail("'" + step + "' is no optional step: --without takes " + llvm::join(known, ", "));
+    options.without.push_back(step);
+  }
   bool whole = emitKind == "cubin" || emitKind == "sass" || emitKind == "report";
   if (!emitKind.empty() && !whole &&
       (emitKind == "image" || !options.emit.set(emitKind.getValue())))

@@ -41,6 +41,9 @@ struct Options {
   Emit emit;
   bool remarks = false; ///< keep the remarks of passes among the diagnostics
   bool timing = false;  ///< fill Result::passTimes
+  /// Optional steps to do without, of Compiler::optionalSteps(). What ptxas complains of is a
+  /// remark then.
+  std::vector<std::string> without;
   target::Toolchain tools;
 };
 
@@ -88,6 +91,9 @@ public:
   /// for an image, one plan.host with its launches. A module whose kernels are llvm.func already
   /// goes past the passes.
   Result compile(std::string_view text, const Options &options);
+
+  /// Names of the steps that a right result does not need, in the order in which they run.
+  static std::vector<std::string> optionalSteps();
 
   /// Compiles a tiny kernel, without ptxas, so that the first real one does not pay for reading
   /// pages of the libraries from disk.

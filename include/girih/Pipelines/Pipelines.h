@@ -5,6 +5,9 @@
 #define GIRIH_PIPELINES_PIPELINES_H
 
 #include "mlir/Pass/PassOptions.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -52,6 +55,14 @@ struct WGToNVVMOptions : mlir::PassPipelineOptions<WGToNVVMOptions> {
 /// From the wg phase to the nvvm phase, for a builtin.module; gpu.modules in it are lowered, host
 /// plans stay.
 void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &options);
+
+/// The steps of both pipelines, and LLVM's passes, that a right result does not need, by name and
+/// in the order in which they run.
+llvm::ArrayRef<llvm::StringRef> optionalSteps();
+
+/// Switches off the options that `without` names; names of other steps are ignored.
+void switchOff(TileToWGOptions &options, llvm::ArrayRef<std::string> without);
+void switchOff(WGToNVVMOptions &options, llvm::ArrayRef<std::string> without);
 
 /// Registers our passes and pipelines by name; call once per process.
 void registerPassesAndPipelines();

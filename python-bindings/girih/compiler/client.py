@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,22 @@ OPTIONS = {"remarks": True, "timing": True}
 STEPS = ("parse", "passes", "llvm", "ptxas", "total")
 
 
-def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
-    """Compiles MLIR text to a loaded program. Raises CompileError at the user's line."""
+def compile_module(
+    name: str, text: str, sources: dict[str, Source], without: Sequence[str] = ()
+) -> Any:
+    """Compiles MLIR text to a loaded program, without some of the compiler's optional steps. Raises
+    CompileError at the user's line."""
     from girih import _runtime
 
     try:
         reply, blobs = WORKER.request(
-            {"id": 1, "mlir": text, "arch": ARCH, "emit": ["image"], "options": OPTIONS}
+            {
+                "id": 1,
+                "mlir": text,
+                "arch": ARCH,
+                "emit": ["image"],
+                "options": {**OPTIONS, "without": list(without)},
+            }
         )
     except WorkerDied as death:
         raise CompileError(
@@ -50,6 +60,22 @@ def compile_module(name: str, text: str, sources: dict[str, Source]) -> Any:
         for remark in program.remarks:
             print(f"girih: {remark}", file=sys.stderr)
     return program
+
+
+def phase_of(text: str, phase: str, without: Sequence[str] = ()) -> str:
+    """The text of a module in a later phase ("wg", "nvvm", "llvm" or "ptx"). Raises CompileError."""
+    reply, blobs = WORKER.request(
+        {
+            "id": 1,
+            "mlir": text,
+            "arch": ARCH,
+            "emit": [phase],
+            "options": {"without": list(without)},
+        }
+    )
+    if not reply["ok"]:
+        raise _error("", reply["diagnostics"], {})
+    return blobs[phase].decode()
 
 
 def _keep(name: str, text: str) -> Path:
