@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import girih as gr
-from girih.kernels import flash_attention, matmul_cooperative, matmul_pingpong
+from girih.kernels import attention_ws, flash_attention, matmul_cooperative, matmul_pingpong
 from girih.kernels.products import matmul as tile_level_matmul
 from girih.lang.module import ArraySignature, emit_module
 
@@ -137,8 +137,25 @@ def tile_level() -> Iterator[Kernel]:
             yield tile_attention(d, causal)
 
 
+def attention(d: int, causal: bool) -> Kernel:
+    """The attention of girih.kernels for heads of d, in blocks of 128 queries by 128 keys."""
+    heads = ArraySignature(gr.bf16, rank=3, contiguous=2, aligned=True)
+    signature = {"q": heads, "k": heads, "v": heads, "o": heads, "lse": _matrix(gr.f32, 1)}
+    signature |= {"D": d, "BM": 128, "BN": 128, "causal": causal}
+    text = emit_module(attention_ws.definition, attention_ws.parameters, signature)[0]
+    return Kernel(f"attention_ws_d{d}" + ("_causal" if causal else ""), "wg", text)
+
+
+def attentions() -> Iterator[Kernel]:
+    """Heads of 64 and 128, causal or not."""
+    for d in (64, 128):
+        for causal in (False, True):
+            yield attention(d, causal)
+
+
 def all_kernels() -> Iterator[Kernel]:
     """Everything that is compiled for its own sake."""
     yield from gemms()
     yield from matmuls()
     yield from tile_level()
+    yield from attentions()

@@ -34,6 +34,7 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
 
 void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &options) {
   mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
+  device.addPass(wg::createDeriveWaits());
   if (options.checkProtocol)
     device.addPass(wg::createCheckProtocol());
   device.addPass(wg::createChooseStages());
@@ -41,8 +42,6 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
   device.addPass(wg::createLowerTurns());
   device.addPass(wg::createLowerRings());
   device.addPass(wg::createAllocateShared());
-  if (options.checkProtocol)
-    device.addPass(wg::createCheckBarriers());
   device.addPass(wg::createLowerRoles());
   if (options.stopAtWG)
     return;

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.dtypes import DType, bf16, f16, f32, i32
+from girih.dtypes import DType, bf16, e4m3, e5m2, f16, f32, i8, i32, u8
 from girih.lang.builtin import builtin, decorator_builtin
 from girih.lang.context import RoleSpec
 from girih.lang.places import TileRef, Tiles
@@ -69,11 +69,24 @@ def role(
 
 
 @builtin("wg.smem")
-def smem(cx: Context, tiles: Tiles | tuple[int, int], dtype: DType | None = None) -> Smem:
+def smem(
+    cx: Context,
+    tiles: Tiles | tuple[int, int],
+    dtype: DType | None = None,
+    *,
+    transposed: bool = False,
+) -> Smem:
     """A buffer in shared memory: room for one of ``tiles``, stored as the array is and swizzled as wide as it
-    goes; or for a shape of two constants and a dtype."""
+    goes; or for a shape of two constants and a dtype. With ``transposed`` the buffer is the tile's transpose,
+    of the same bytes."""
+    if type(transposed) is not bool or (transposed and not isinstance(tiles, Tiles)):
+        cx.fail(
+            "a buffer is the transpose of tiles",
+            expected="wg.smem(tiles, transposed=True)",
+            found=cx.describe(tiles if transposed is True else transposed),
+        )
     if isinstance(tiles, Tiles):
-        return Smem.of_tiles(cx, tiles)
+        return Smem.of_tiles(cx, tiles, transposed)
     return Smem.of_shape(cx, tiles, dtype)
 
 
@@ -161,23 +174,23 @@ def tma(cx: Context, source: TileRef, destination: Buffer, *, multicast: bool = 
             found=cx.describe(destination),
         )
     tiles, spec = source.tiles, destination.spec
-    if (
-        tiles.tile != spec.shape
-        or tiles.array.dtype_ != spec.dtype
-        or tiles.array.tma_order(cx) != spec.order
-    ):
+    shape, order, box = tiles.matrix(cx), tiles.array.tma_order(cx), spec.box
+    if multicast:
+        box = spec.shared_box(cx, cx.cluster)
+    if spec.transposed:
+        shape, order, box = (shape[1], shape[0]), (1 - order[0], 1 - order[1]), (box[1], box[0])
+    if (shape, tiles.array.dtype_, order) != (spec.shape, spec.dtype, spec.order):
         cx.fail(
             "the tile and the buffer disagree",
             expected=f"a tile for {destination.describe()}",
             found=source.describe(),
             help="allocate the buffer with wg.smem(tiles) of the same tiles",
         )
-    box = spec.shared_box(cx, cx.cluster) if multicast else spec.box
     view, view_type = tiles.array.tensor_map(cx, box, spec.swizzle)
-    row, column = source.element(cx)
-    how = " multicast" if multicast else ""
+    where = ", ".join(source.element(cx))
+    how = (" transposed" if spec.transposed else "") + (" multicast" if multicast else "")
     cx.builder.line(
-        f"wg.tma_load {view}[{row}, {column}] to {destination.name}{how} : {view_type}, {spec.mlir_type}"
+        f"wg.tma_load {view}[{where}] to {destination.name}{how} : {view_type}, {spec.mlir_type}"
     )
 
 
@@ -198,7 +211,8 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
             found=cx.describe(destination),
         )
     array, spec = destination.tiles.array, source.written
-    columns = destination.columns or destination.tiles.tile[1]
+    rows, width = destination.tiles.matrix(cx)
+    columns = destination.columns or width
     if array.access == "in":
         cx.fail(
             f"{array.label} is an input",
@@ -208,7 +222,7 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
     if (
         array.dtype_ != spec.dtype
         or array.tma_order(cx) != spec.order
-        or (destination.tiles.tile[0], columns) != spec.shape
+        or (rows, columns) != spec.shape
     ):
         cx.fail(
             "the slot and the tile disagree",
@@ -220,30 +234,32 @@ def tma_store(cx: Context, source: OutSlot, destination: TileRef) -> None:
         (spec.shape[0] // role.warpgroups, spec.shape[1]), spec.dtype, spec.order, spec.swizzle
     )
     view, view_type = array.tensor_map(cx, part.box, spec.swizzle)
-    row, column = destination.element(cx)
+    where = ", ".join(destination.element(cx))
     buffer = source.part(cx, spec)
-    cx.builder.line(
-        f"wg.tma_store {buffer} to {view}[{row}, {column}] : {spec.mlir_type}, {view_type}"
-    )
+    cx.builder.line(f"wg.tma_store {buffer} to {view}[{where}] : {spec.mlir_type}, {view_type}")
+
+
+# What the tensor cores multiply, and what they accumulate it in.
+_ACCUMULATORS = {bf16: f32, f16: f32, f32: f32, e4m3: f32, e5m2: f32, i8: i32, u8: i32}
 
 
 @builtin("wg.acc")
-def acc(cx: Context, tiles: Tiles, dtype: DType = f32, split: str = "m") -> Tile:
-    """A fresh accumulator for one of ``tiles``, its rows split over the role's warpgroups. It holds nothing:
-    the first ``wg.mma`` overwrites it."""
+def acc(cx: Context, tiles: Tiles | tuple[int, int], dtype: DType = f32, split: str = "m") -> Tile:
+    """A fresh accumulator for one of ``tiles``, or of a shape, its rows split over the role's warpgroups. It
+    holds nothing: the first ``wg.mma`` overwrites it."""
     role = cx.current_role()
-    if not isinstance(tiles, Tiles):
+    if not isinstance(tiles, (Tiles, tuple)):
         cx.fail(
             "wg.acc takes the tiles that it is for",
-            expected="array.tiles(...)",
+            expected="array.tiles(...), or a shape",
             found=cx.describe(tiles),
         )
     if split != "m":
         cx.fail("accumulators are split along rows", expected='split="m"', found=repr(split))
-    if dtype != f32:
+    if dtype not in (f32, i32):
         cx.fail(
-            "wgmma accumulates bf16 and f16 products in f32 here",
-            expected="girih.f32",
+            "wgmma accumulates floats in f32 and integers in i32 here",
+            expected="girih.f32 or girih.i32",
             found=cx.describe(dtype),
         )
     if not role.warpgroups:
@@ -252,7 +268,14 @@ def acc(cx: Context, tiles: Tiles, dtype: DType = f32, split: str = "m") -> Tile
             expected="a role declared with warpgroups=…",
             found=f"role '{role.name}' of {role.warps} warps",
         )
-    rows, columns = tiles.matrix(cx)
+    shape = tiles.matrix(cx) if isinstance(tiles, Tiles) else tiles
+    if len(shape) != 2 or not all(type(extent) is int and extent > 0 for extent in shape):
+        cx.fail(
+            "an accumulator has two dimensions",
+            expected="two positive constants",
+            found=cx.describe(shape),
+        )
+    rows, columns = shape
     if rows % (64 * role.warpgroups):
         cx.fail(
             "the tile's rows do not split over the warpgroups",
@@ -265,49 +288,75 @@ def acc(cx: Context, tiles: Tiles, dtype: DType = f32, split: str = "m") -> Tile
             expected="a multiple of 8 columns, at most 256",
             found=f"{columns} columns",
         )
-    tile = Tile(
-        "", (rows, columns), f32, cx.accumulator_layout(rows, columns), pending=True, written=False
-    )
+    layout = cx.accumulator_layout(rows, columns)
+    tile = Tile("", (rows, columns), dtype, layout, pending=True, written=False)
     tile.name = cx.builder.op(f"wg.acc : {tile.mlir_type}", "acc")
     cx.needs_products = True
     return tile
 
 
+def _operand(cx: Context, name: str, operand: object) -> Buffer | Tile:
+    """An operand of wg.mma; a, but not b, may be in registers."""
+    good = isinstance(operand, Buffer) or (name == "a" and isinstance(operand, Tile))
+    if not good:
+        cx.fail(
+            f"operand {name} of wg.mma is no buffer",
+            expected="a buffer of a ring's slot" + (", or a tile in registers" * (name == "a")),
+            found=cx.describe(operand),
+        )
+    dtype = operand.spec.dtype if isinstance(operand, Buffer) else operand.ready(cx).dtype_  # type: ignore[attr-defined]
+    if dtype not in _ACCUMULATORS:
+        cx.fail(
+            f"operand {name} of wg.mma has an element type that wgmma does not take here",
+            expected="bf16, f16, f32 (as tf32), e4m3, e5m2, i8 or u8",
+            found=cx.describe(operand),
+        )
+    return operand  # type: ignore[return-value]
+
+
+def _started(cx: Context, acc: Tile) -> tuple[str, str]:
+    """The accumulator of a product: a pending tile, or a finished one that the product adds to."""
+    if acc.pending:
+        predicate = ""
+        if acc.written is False or isinstance(acc.written, str):
+            predicate = f" accumulate({acc.flatten(cx)[1][0]})"
+        return acc.name, predicate
+    start = acc.spread(cx, cx.accumulator_layout(*acc.shape_))  # type: ignore[arg-type]
+    name = cx.builder.op(f"wg.acc from({start.name}) : !wg.pending<{start.tensor_type}>", "acc")
+    return name, ""
+
+
 @builtin("wg.mma")
-def mma(cx: Context, a: Buffer, b: Buffer, acc: Tile) -> Tile:
-    """Starts ``acc += a @ b`` on the tensor cores and returns the pending tile; ``wg.wait`` finishes it."""
+def mma(cx: Context, a: Buffer | Tile, b: Buffer, acc: Tile) -> Tile:
+    """Starts ``acc += a @ b`` on the tensor cores and returns the pending tile; ``wg.wait`` finishes it.
+    ``a`` may be a tile in registers, of ``tile.as_operand_a()``."""
     cx.current_role()
-    for name, operand in (("a", a), ("b", b)):
-        if not isinstance(operand, Buffer):
-            cx.fail(
-                f"operand {name} of wg.mma is no buffer",
-                expected="a buffer of a ring's slot",
-                found=cx.describe(operand),
-            )
-        if operand.spec.dtype not in (bf16, f16):
-            cx.fail(
-                f"operand {name} of wg.mma has an element type that wgmma does not take here",
-                expected="bf16 or f16",
-                found=operand.describe(),
-            )
-    if not isinstance(acc, Tile) or not acc.pending:
+    left, right = _operand(cx, "a", a), _operand(cx, "b", b)
+    (m, k), a_type, a_mlir = (
+        (left.spec.shape, left.spec.dtype, left.spec.mlir_type)
+        if isinstance(left, Buffer)
+        else (left.shape_, left.dtype_, left.tensor_type)
+    )
+    (kb, n), b_type = b.spec.shape, b.spec.dtype
+    wanted = _ACCUMULATORS[b_type]
+    if not isinstance(acc, Tile) or acc.dtype_ != wanted:
         cx.fail(
             "wg.mma accumulates into an accumulator",
-            expected="wg.acc(...) or the result of wg.mma",
+            expected=f"wg.acc(...), the result of wg.mma, or a tile of {wanted.name}",
             found=cx.describe(acc),
         )
-    if a.spec.dtype != b.spec.dtype:
+    narrow = {e4m3, e5m2}
+    if a_type != b_type and not {a_type, b_type} <= narrow:
         cx.fail(
             "the operands of wg.mma differ in type",
-            expected=f"b of {a.spec.dtype.name}",
-            found=b.describe(),
+            expected=f"b of {a_type.name}",
+            found=cx.describe(right),
         )
-    (m, k), (kb, n) = a.spec.shape, b.spec.shape
     if k != kb:
         cx.fail(
             "the operands of wg.mma disagree in K",
             expected=f"b of {k} rows, as a has {k} columns",
-            found=b.describe(),
+            found=cx.describe(right),
         )
     if (m, n) != acc.shape_:
         cx.fail(
@@ -315,12 +364,24 @@ def mma(cx: Context, a: Buffer, b: Buffer, acc: Tile) -> Tile:
             expected=f"an accumulator of {m}x{n}",
             found=acc.describe(),
         )
-    result = Tile("", acc.shape_, acc.dtype_, acc.layout, pending=True, written=True)
-    accumulate = ""
-    if acc.written is False or isinstance(acc.written, str):
-        accumulate = f" accumulate({acc.flatten(cx)[1][0]})"
+    for name, operand, fast in (("a", left, 1), ("b", right, 0)):
+        if (
+            isinstance(operand, Buffer)
+            and operand.spec.dtype.bits != 16
+            and operand.spec.order[0] != fast
+        ):
+            cx.fail(
+                f"wgmma reads operands of {operand.spec.dtype.name} along K only",
+                expected=f"operand {name} stored with K contiguous",
+                found=operand.describe() + (", column-major" if name == "a" else ", row-major"),
+            )
+    layout = cx.accumulator_layout(m, n)
+    result = Tile("", acc.shape_, acc.dtype_, layout, pending=True, written=True)
+    start, predicate = _started(cx, acc)
+    signs = [f"unsigned_{name}" for name, dtype in (("a", a_type), ("b", b_type)) if dtype == u8]
+    how = f" {{{', '.join(signs)}}}" if signs else ""
     result.name = cx.builder.op(
-        f"wg.mma {a.name}, {b.name}, {acc.name}{accumulate} : {a.spec.mlir_type}, {b.spec.mlir_type}, {acc.mlir_type}",
+        f"wg.mma {left.name}, {right.name}, {start}{predicate}{how} : {a_mlir}, {b.spec.mlir_type}, {result.mlir_type}",
         "acc",
     )
     return result

@@ -127,9 +127,9 @@ def test_wrong_dtype_for_wgmma():
         kernel,
         "wg.mma(s.a, s.b, acc)",
         "operand a of wg.mma has an element type that wgmma does not take here",
-        *arrays(gr.f32),
-        expected="bf16 or f16",
-        found="a shared-memory buffer of 128x32 f32",
+        *arrays(gr.f64),
+        expected="bf16, f16, f32 (as tf32), e4m3, e5m2, i8 or u8",
+        found="a shared-memory buffer of 128x32 f64",
     )
 
 

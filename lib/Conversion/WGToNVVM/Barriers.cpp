@@ -88,21 +88,48 @@ struct ArrivePattern : StatePattern<BarrierArriveOp> {
 
 struct ArriveClusterPattern : StatePattern<BarrierArriveClusterOp> {
   using StatePattern::StatePattern;
+
+  /// What a lane knows from the start of its role: whether it arrives anywhere, and where the array
+  /// of barriers stands in the CTA of its number.
+  struct There {
+    Value arrives, barriers;
+  };
+  mutable llvm::DenseMap<std::pair<Value, Value>, There> known;
+
+  There there(OpBuilder &builder, Location loc, const RoleContext &role, Value barriers) const {
+    Value lane = role.place.lane;
+    auto [found, isNew] = known.try_emplace({lane, barriers});
+    if (!isNew)
+      return found->second;
+    OpBuilder::InsertionGuard guard(builder);
+    // At the start of the role, or behind the barriers where they stand in the same block.
+    Operation *start = lane.getDefiningOp(), *allocation = barriers.getDefiningOp();
+    if (allocation && allocation->getBlock() == start->getBlock() &&
+        start->isBeforeInBlock(allocation))
+      start = allocation;
+    builder.setInsertionPointAfter(start);
+    found->second.arrives = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ult, lane,
+                                                 i32Constant(builder, loc, role.ctas));
+    // Every lane asks for a CTA that there is.
+    Value cta = LLVM::UMinOp::create(builder, loc, lane, i32Constant(builder, loc, role.ctas - 1));
+    InlineAsm text;
+    std::string result = text.output(builder.getI32Type());
+    text.line("mapa.shared::cluster.u32 " + result + ", " + text.input(barriers) + ", " +
+              text.input(cta) + ";");
+    found->second.barriers = text.emitStruct(builder, loc);
+    return found->second;
+  }
+
   LogicalResult matchAndRewrite(BarrierArriveClusterOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    There place = there(rewriter, loc, state.roles.of(op), adaptor.getBarrier());
     InlineAsm text;
+    std::string arrives = text.input(place.arrives);
     std::string address =
-        text.input(barrierAddress(rewriter, loc, adaptor.getBarrier(), adaptor.getIndex()));
-    const RoleContext &role = state.roles.of(op);
-    std::string cta = text.input(role.place.lane);
-    text.line("{");
-    text.line(".reg .pred here;");
-    text.line(".reg .b32 there;");
-    text.line("setp.lt.u32 here, " + cta + ", " + llvm::utostr(role.ctas) + ";");
-    text.line("@here mapa.shared::cluster.u32 there, " + address + ", " + cta + ";");
-    text.line("@here mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];");
-    text.line("}");
+        text.input(barrierAddress(rewriter, loc, place.barriers, adaptor.getIndex()));
+    text.line("@" + arrives + " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [" +
+              address + "];");
     text.emit(rewriter, loc);
     rewriter.eraseOp(op);
     return success();

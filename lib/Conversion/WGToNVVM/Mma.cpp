@@ -5,6 +5,7 @@
 
 #include "girih/Conversion/WGToNVVM/Registers.h"
 #include "girih/Conversion/WGToNVVM/Wgmma.h"
+#include "girih/Dialect/WG/Transforms/Transforms.h"
 
 using namespace mlir;
 
@@ -37,7 +38,10 @@ struct MmaPattern : StatePattern<MmaOp> {
     BufferType b = op.getB().getType();
     WgmmaRequest request;
     request.accumulator = adaptor.getAccumulator();
-    request.elementType = b.getElementType();
+    request.aType = op.getAElementType();
+    request.bType = b.getElementType();
+    request.aUnsigned = op.getUnsignedA();
+    request.bUnsigned = op.getUnsignedB();
     request.n = op.getN();
     request.kSteps = op.getK() * b.getElementBits() / 8 / kWgmmaKBytes;
     int64_t groups = getLayout(op.getAccumulator().getType().getTile()).getWarpgroups();
@@ -114,7 +118,7 @@ struct WaitPattern : StatePattern<WaitOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SmallVector<Value> values(adaptor.getPending());
-    if (!op->hasAttr("waited")) {
+    if (!op->hasAttr(kWaitedAttr)) {
       SmallVector<Value> fragments;
       for (Value fragment : fragmentsInFlight(op))
         fragments.push_back(rewriter.getRemappedValue(fragment));
@@ -135,7 +139,7 @@ struct WaitPattern : StatePattern<WaitOp> {
 void markFinishedWaits(Operation *root) {
   root->walk([](WaitOp wait) {
     if (alreadyWaited(wait))
-      wait->setAttr("waited", UnitAttr::get(wait.getContext()));
+      wait->setAttr(kWaitedAttr, UnitAttr::get(wait.getContext()));
   });
 }
 

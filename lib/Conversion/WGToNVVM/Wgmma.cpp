@@ -7,6 +7,7 @@
 #include "girih/Conversion/WGToNVVM/Registers.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -14,9 +15,26 @@ namespace girih::wg {
 
 namespace {
 
-/// The types of D, A and B in the instruction's name (PTX ISA 9.0, 9.7.15.5.2; the verifier of
+/// What the instruction's name calls an element type (PTX ISA 9.0, 9.7.15.5.2; the verifier of
 /// wg.mma knows no other).
-StringRef typesOf(Type element) { return element.isBF16() ? "f32.bf16.bf16" : "f32.f16.f16"; }
+StringRef nameOf(Type element, bool isUnsigned) {
+  return TypeSwitch<Type, StringRef>(element)
+      .Case<BFloat16Type>([](Type) { return "bf16"; })
+      .Case<Float16Type>([](Type) { return "f16"; })
+      .Case<Float8E4M3FNType>([](Type) { return "e4m3"; })
+      .Case<Float8E5M2Type>([](Type) { return "e5m2"; })
+      .Case<IntegerType>([&](Type) { return isUnsigned ? "u8" : "s8"; })
+      .Default([](Type) { return "tf32"; });
+}
+
+/// "k16.f32.bf16.bf16": the depth of one instruction and the types of D, A and B.
+std::string typesOf(const WgmmaRequest &request) {
+  int64_t bits = getStorageBits(request.bType);
+  return "k" + llvm::itostr(8 * kWgmmaKBytes / bits) +
+         (request.aType.isInteger() ? ".s32." : ".f32.") +
+         nameOf(request.aType, request.aUnsigned).str() + "." +
+         nameOf(request.bType, request.bUnsigned).str();
+}
 
 /// The low half of a descriptor whose start address is `address` (in 16 bytes). The start address
 /// stays below 2^14, so moving it never carries into the next field.
@@ -55,8 +73,10 @@ Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
   block.line("wgmma.fence.sync.aligned;");
 
   size_t perBlock = accumulators.size() / request.blocks;
-  std::string name = "wgmma.mma_async.sync.aligned.m64n" + llvm::utostr(request.n) + "k16." +
-                     typesOf(request.elementType).str() + " ";
+  std::string name =
+      "wgmma.mma_async.sync.aligned.m64n" + llvm::utostr(request.n) + typesOf(request) + " ";
+  // Integers know no negation, and only operands of 16 bits can be read transposed.
+  bool integers = request.aType.isInteger(), has16Bits = getStorageBits(request.bType) == 16;
   // A descriptor moved by `offset`, in the register `into`. Only its low half moves: an addition of
   // 64 bits makes ptxas set up a constant of two registers for each.
   auto move = [&](const char *into, const std::string &low, int64_t offset, uint32_t high) {
@@ -74,10 +94,12 @@ Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
              request.aOperand->high);
       std::string text = name + vectorOf(ArrayRef(accumulators).slice(m * perBlock, perBlock)) +
                          ", " + a + ", b, " + (k == 0 ? first : "always");
-      text += ", 1, 1"; // imm-scale-a and -b: no negation
-      if (!request.aFragment)
+      if (!integers)
+        text += ", 1, 1"; // imm-scale-a and -b: no negation
+      if (has16Bits && !request.aFragment)
         text += request.aOperand->transposed ? ", 1" : ", 0";
-      text += request.bOperand.transposed ? ", 1" : ", 0";
+      if (has16Bits)
+        text += request.bOperand.transposed ? ", 1" : ", 0";
       block.line(text + ";");
     }
   }

@@ -100,10 +100,13 @@ class ArrayParameter(View):
         )
 
     def tensor_map(self, cx: Context, box: tuple[int, int], swizzle: int) -> tuple[str, str]:
-        order = _order(self.tma_order(cx))
-        type_ = (
-            f"!wg.view<{self.dtype_.mlir}, box = [{box[0]}, {box[1]}]{order}, swizzle = {swizzle}>"
-        )
+        # The box is that of the last two dimensions; of the others a copy takes one index.
+        whole = [1] * (self.rank - 2) + list(box)
+        order = [self.rank - 2 + dim for dim in self.tma_order(cx)]
+        order += reversed(range(self.rank - 2))
+        standard = order == list(reversed(range(self.rank)))
+        order_text = "" if standard else f", order = {order}"
+        type_ = f"!wg.view<{self.dtype_.mlir}, box = {whole}{order_text}, swizzle = {swizzle}>"
         host = cx.plan.step(f"plan.tensor_map %{symbol(self.name)} : {self.plan_type} -> {type_}")
         # A dot keeps the name apart from every name of the user's.
         name = f"{self.name}.{box[0]}x{box[1]}.{swizzle}"

@@ -200,6 +200,12 @@ class Context:
             )
         return self.role
 
+    def operand_layout(self, rows: int, depth: int, bits: int) -> str:
+        """The layout of operand A of wgmma in registers of the current role."""
+        warpgroups = self.current_role().warpgroups
+        text = layouts.operand_a(rows, depth, bits, warpgroups)
+        return self.layouts.setdefault(text, f"#a_{rows}x{depth}x{bits}_{warpgroups}")
+
     def accumulator_layout(self, rows: int, columns: int) -> str:
         """The layout of a wgmma accumulator of the current role, as an alias that dumps stay readable with."""
         text = layouts.accumulator(rows, columns, self.current_role().warpgroups)

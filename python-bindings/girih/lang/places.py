@@ -35,14 +35,14 @@ class Tiles(Value):
         )
 
     def matrix(self, cx: Context) -> tuple[int, int]:
-        """The extents of a tile of two dimensions, as the wg level takes them."""
-        if len(self.tile) != 2:
+        """The extents of a tile's matrix, as the wg level takes them: its last two; others are 1."""
+        if len(self.tile) < 2 or any(extent != 1 for extent in self.tile[:-2]):
             cx.fail(
                 "TMA and wgmma take matrices here",
-                expected="tiles of two dimensions",
+                expected="tiles of two dimensions, of more with extents of 1 before the last two",
                 found=self.describe(),
             )
-        return self.tile[0], self.tile[1]
+        return self.tile[-2], self.tile[-1]
 
     @attribute
     def count(self, cx: Context) -> tuple[Scalar, ...]:
@@ -218,10 +218,11 @@ class TileRef(Place):
                 found=cx.describe(chunk),
             )
         rows, columns = chunk.shape_
-        if rows != self.tiles.tile[0] or chunk.column + columns > self.tiles.tile[1]:
+        tile_rows, tile_columns = self.tiles.matrix(cx)
+        if rows != tile_rows or chunk.column + columns > tile_columns:
             cx.fail(
                 "the chunk does not fit the tile",
-                expected=f"a chunk of {self.tiles.tile[0]} rows inside {self.tiles.tile[1]} columns",
+                expected=f"a chunk of {tile_rows} rows inside {tile_columns} columns",
                 found=f"{rows}x{columns} at column {chunk.column}",
             )
         return TileRef(self.tiles, self.index, chunk.column, columns)

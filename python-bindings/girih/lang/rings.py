@@ -27,6 +27,7 @@ class Smem:
     dtype: DType
     order: tuple[int, int]
     swizzle: int
+    transposed: bool = False  # whether copies into it are of tiles of the transposed shape
 
     @property
     def mlir_type(self) -> str:
@@ -65,9 +66,12 @@ class Smem:
         return box[0], box[1]
 
     @staticmethod
-    def of_tiles(cx: Context, tiles: Tiles) -> Smem:
-        """Room for one tile, in the order in which the array is stored."""
-        shape, fast = tiles.matrix(cx), tiles.array.tma_order(cx)[0]
+    def of_tiles(cx: Context, tiles: Tiles, transposed: bool = False) -> Smem:
+        """Room for one tile, or its transpose, in the order in which the array is stored."""
+        shape, order = tiles.matrix(cx), tiles.array.tma_order(cx)
+        if transposed:
+            shape, order = (shape[1], shape[0]), (1 - order[0], 1 - order[1])
+        fast = order[0]
         swizzle = swizzle_span(shape[fast], tiles.array.dtype_)
         if not swizzle:
             cx.fail(
@@ -75,7 +79,7 @@ class Smem:
                 expected="a contiguous extent of a multiple of 32 bytes",
                 found=f"{shape[fast]} elements of {tiles.array.dtype_.name}",
             )
-        return Smem(shape, tiles.array.dtype_, tiles.array.tma_order(cx), swizzle)
+        return Smem(shape, tiles.array.dtype_, order, swizzle, transposed)
 
     @staticmethod
     def of_shape(cx: Context, shape: object, dtype: object) -> Smem:
@@ -334,7 +338,7 @@ def wait(cx: Context, tile: Tile) -> Tile:
         )
     # The names of the pending tile go on with registers that the wait has returned: those that it
     # took may be copied while they are being written.
-    op = f"wg.wait {tile.name} in_flight(0) : {tile.mlir_type} -> {tile.mlir_type}"
+    op = f"wg.wait {tile.name} in_flight(0) derive : {tile.mlir_type} -> {tile.mlir_type}"
     waited = Tile(cx.builder.op(op), tile.shape_, tile.dtype_, tile.layout, pending=True)
     waited.written, waited.waited = tile.written, True
     for name, value in cx.visitor.names.items():
@@ -343,7 +347,7 @@ def wait(cx: Context, tile: Tile) -> Tile:
     result = Tile("", tile.shape_, tile.dtype_, tile.layout)
     written = f" written({tile.written})" if isinstance(tile.written, str) else ""
     result.name = cx.builder.op(
-        f"wg.wait {waited.name} in_flight(0){written} : {tile.mlir_type} -> {result.tensor_type}"
+        f"wg.wait {waited.name} in_flight(0) derive{written} : {tile.mlir_type} -> {result.tensor_type}"
     )
     return result
 

@@ -231,9 +231,16 @@ class Tile(Elements):
         if self.layout or len(self.shape_) != 2:
             return self
         rows, columns = self.shape_
-        result = Tile("", self.shape_, self.dtype_, cx.accumulator_layout(rows, columns))
+        return self.spread(cx, cx.accumulator_layout(rows, columns))
+
+    def spread(self, cx: Context, layout: str, free: bool = False) -> Tile:
+        """This tile in a layout; ``free`` forbids that this costs an instruction."""
+        if self.layout == layout:
+            return self
+        result = Tile("", self.shape_, self.dtype_, layout)
+        how = " {free}" if free else ""
         result.name = cx.builder.op(
-            f"wg.convert_layout {self.name} : {self.tensor_type} -> {result.tensor_type}"
+            f"wg.convert_layout {self.name}{how} : {self.tensor_type} -> {result.tensor_type}"
         )
         return result
 
@@ -270,6 +277,29 @@ class Tile(Elements):
     def item(self, cx: Context, index: object) -> Tile:
         """``x[:, None]``: a new dimension of extent 1."""
         return tileshapes.expand(cx, self.read(cx), index)
+
+    @method
+    def as_operand_a(self, cx: Context, moves: bool = False) -> Tile:
+        """The tile where wgmma wants operand A in registers. Elements of 16 bits that come from an accumulator
+        are there already; where data would have to move that is an error, unless ``moves`` allows it."""
+        tile = self.ready(cx)
+        role = cx.current_role()
+        depth = 256 // tile.dtype_.bits
+        if (
+            not role.warpgroups
+            or len(tile.shape_) != 2
+            or tile.dtype_.bits not in (8, 16, 32)
+            or tile.shape_[0] % (64 * role.warpgroups)
+            or tile.shape_[1] % depth
+        ):
+            cx.fail(
+                "wgmma takes no such operand",
+                expected=f"a multiple of {64 * max(1, role.warpgroups)} rows and {depth} columns of 8, 16 or 32 bits",
+                found=tile.describe(),
+            )
+        rows, columns = tile.shape_
+        layout = cx.operand_layout(rows, columns, tile.dtype_.bits)
+        return tile.spread(cx, layout, free=moves is not True)
 
     @method
     def chunks(self, cx: Context, rows: int, columns: int) -> Chunks:

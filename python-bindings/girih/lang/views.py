@@ -48,14 +48,21 @@ class View(Value):
         return f"!tile.view<{self.dtype_.mlir}, rank = {self.rank}{contiguous}{align}>"
 
     def tma_order(self, cx: Context) -> tuple[int, int]:
-        """Two dimensions from the fastest to the slowest, as TMA wants them."""
+        """The last two dimensions (0 and 1) from the fastest to the slowest, as TMA wants them."""
         if self.contiguous < 0:
             cx.fail(
                 f"TMA cannot copy {self.label}: no dimension has stride 1",
                 expected="one dimension whose elements are neighbours in memory",
                 help="pass a contiguous copy",
             )
-        return (0, 1) if self.contiguous == 0 else (1, 0)
+        first = self.rank - 2
+        if self.contiguous < first:
+            cx.fail(
+                f"TMA cannot copy matrices of {self.label}: neighbours in memory are in different ones",
+                expected="stride 1 in one of the last two dimensions",
+                found=f"stride 1 in dimension {self.contiguous} of {self.rank}",
+            )
+        return (0, 1) if self.contiguous == first else (1, 0)
 
     def tensor_map(self, cx: Context, box: tuple[int, int], swizzle: int) -> tuple[str, str]:
         """A tensor map over the array with this box: (SSA name, type) on the device."""

@@ -52,7 +52,10 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 gpu.module @clusters [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: llvm.func @cluster
   // CHECK: %[[LANE:.*]] = llvm.and %{{.*}}, %
-  // CHECK: "{\0A.reg .pred here;\0A.reg .b32 there;\0Asetp.lt.u32 here, $1, 2;\0A@here mapa.shared::cluster.u32 there, $0, $1;\0A@here mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\0A}", "r,r,~{memory}" %{{.*}}, %[[LANE]]
+  // CHECK: %[[HERE:.*]] = llvm.icmp "ult" %[[LANE]], %
+  // CHECK: %[[CTA:.*]] = llvm.intr.umin(%[[LANE]], %
+  // CHECK: "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r,~{memory}" %{{.*}}, %[[CTA]]
+  // CHECK: "@$0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$1];", "b,r,~{memory}" %[[HERE]]
   // CHECK: "barrier.cluster.arrive;\0Abarrier.cluster.wait;"
   gpu.func @cluster(%i: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>} {
     %bar = wg.alloc_barrier {offset = 0 : i32} : !wg.barrier<2>

@@ -132,4 +132,30 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %d = wg.mma %a, %b, %acc accumulate(%w) : !wg.buffer<128x64xbf16, swizzle = 128>, !b, !wg.pending<tensor<128x8xf32, #acc2>>
     gpu.return
   }
+
+  // The other types: a step of K is 32 bytes whatever the element; only 16-bit operands can be transposed, and integers
+  // cannot be negated.
+  // CHECK-LABEL: llvm.func @types
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, a, b, $10, 1, 1;
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {{.*}}, $10, 1, 1;
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2 {{.*}}, $10, 1, 1;
+  // CHECK-NOT: wgmma.mma_async
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {$0, $1, $2, $3}, a, b, $10;
+  gpu.func @types(%w: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a0 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x8xtf32, swizzle = 32>
+    %b0 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<8x8xtf32, order = [0, 1], swizzle = 32>
+    %a1 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x8xf32, swizzle = 32>
+    %b1 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<8x8xf32, order = [0, 1], swizzle = 32>
+    %a2 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x32xf8E4M3FN, swizzle = 32>
+    %b2 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<32x8xf8E5M2, order = [0, 1], swizzle = 32>
+    %a3 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x32xi8, swizzle = 32>
+    %b3 = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<32x8xi8, order = [0, 1], swizzle = 32>
+    %acc = wg.acc : !pending
+    %sums = wg.acc : !wg.pending<tensor<64x8xi32, #acc>>
+    %d0 = wg.mma %a0, %b0, %acc accumulate(%w) : !wg.buffer<64x8xtf32, swizzle = 32>, !wg.buffer<8x8xtf32, order = [0, 1], swizzle = 32>, !pending
+    %d1 = wg.mma %a1, %b1, %acc accumulate(%w) : !wg.buffer<64x8xf32, swizzle = 32>, !wg.buffer<8x8xf32, order = [0, 1], swizzle = 32>, !pending
+    %d2 = wg.mma %a2, %b2, %acc accumulate(%w) : !wg.buffer<64x32xf8E4M3FN, swizzle = 32>, !wg.buffer<32x8xf8E5M2, order = [0, 1], swizzle = 32>, !pending
+    %d3 = wg.mma %a3, %b3, %sums accumulate(%w) {unsigned_b} : !wg.buffer<64x32xi8, swizzle = 32>, !wg.buffer<32x8xi8, order = [0, 1], swizzle = 32>, !wg.pending<tensor<64x8xi32, #acc>>
+    gpu.return
+  }
 }

@@ -569,9 +569,9 @@ func.func @f(%a: !wg.buffer<64x32xtf32, order = [0, 1], swizzle = 128>, %b: !wg.
 // -----
 
 #acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 3}>
-func.func @f(%a: !wg.buffer<64x32xf32, swizzle = 128>, %b: !wg.buffer<64x24xbf16, order = [0, 1], swizzle = 128>, %c: !wg.pending<tensor<64x24xf32, #acc>>, %w: i1) {
-  // expected-error @+1 {{'wg.mma' op operand a has elements of 'f32': expected bf16 or f16}}
-  %d = wg.mma %a, %b, %c accumulate(%w) : !wg.buffer<64x32xf32, swizzle = 128>, !wg.buffer<64x24xbf16, order = [0, 1], swizzle = 128>, !wg.pending<tensor<64x24xf32, #acc>>
+func.func @f(%a: !wg.buffer<64x32xi16, swizzle = 64>, %b: !wg.buffer<64x24xbf16, order = [0, 1], swizzle = 128>, %c: !wg.pending<tensor<64x24xf32, #acc>>, %w: i1) {
+  // expected-error @+1 {{'wg.mma' op operand a has elements of 'i16': expected bf16, f16, tf32, f32, e4m3, e5m2 or i8}}
+  %d = wg.mma %a, %b, %c accumulate(%w) : !wg.buffer<64x32xi16, swizzle = 64>, !wg.buffer<64x24xbf16, order = [0, 1], swizzle = 128>, !wg.pending<tensor<64x24xf32, #acc>>
   return
 }
 
@@ -964,4 +964,69 @@ gpu.module @m {
     wg.barrier_arrive_cluster %empty[%i] : !wg.barrier<2>
     gpu.return
   }
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 3}>
+func.func @f(%a: !wg.buffer<64x32xf32, order = [0, 1], swizzle = 128>, %b: !wg.buffer<32x24xf32, order = [0, 1], swizzle = 128>, %c: !wg.pending<tensor<64x24xf32, #acc>>, %w: i1) {
+  // expected-error @+1 {{'wg.mma' op operand a of 'f32' has dimension 0 fastest: wgmma reads 8-bit and tf32 operands K-major only, expected order = [1, 0]}}
+  %d = wg.mma %a, %b, %c accumulate(%w) : !wg.buffer<64x32xf32, order = [0, 1], swizzle = 128>, !wg.buffer<32x24xf32, order = [0, 1], swizzle = 128>, !wg.pending<tensor<64x24xf32, #acc>>
+  return
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 3}>
+func.func @f(%a: !wg.buffer<64x64xi8, swizzle = 64>, %b: !wg.buffer<64x32xi8, swizzle = 32>, %c: !wg.pending<tensor<64x24xi32, #acc>>, %w: i1) {
+  // expected-error @+1 {{'wg.mma' op operand b of 'i8' has dimension 1 fastest: wgmma reads 8-bit and tf32 operands K-major only, expected order = [0, 1]}}
+  %d = wg.mma %a, %b, %c accumulate(%w) : !wg.buffer<64x64xi8, swizzle = 64>, !wg.buffer<64x32xi8, swizzle = 32>, !wg.pending<tensor<64x24xi32, #acc>>
+  return
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 3}>
+func.func @f(%a: !wg.buffer<64x64xi8, swizzle = 64>, %b: !wg.buffer<64x24xi8, order = [0, 1], swizzle = 64>, %c: !wg.pending<tensor<64x24xf32, #acc>>, %w: i1) {
+  // expected-error @+1 {{'wg.mma' op accumulates in 'f32': expected i32}}
+  %d = wg.mma %a, %b, %c accumulate(%w) : !wg.buffer<64x64xi8, swizzle = 64>, !wg.buffer<64x24xi8, order = [0, 1], swizzle = 64>, !wg.pending<tensor<64x24xf32, #acc>>
+  return
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 3}>
+func.func @f(%a: !wg.buffer<64x64xbf16, swizzle = 128>, %b: !wg.buffer<64x24xbf16, order = [0, 1], swizzle = 128>, %c: !wg.pending<tensor<64x24xf32, #acc>>, %w: i1) {
+  // expected-error @+1 {{'wg.mma' op says that 'bf16' is unsigned: expected i8}}
+  %d = wg.mma %a, %b, %c accumulate(%w) {unsigned_a} : !wg.buffer<64x64xbf16, swizzle = 128>, !wg.buffer<64x24xbf16, order = [0, 1], swizzle = 128>, !wg.pending<tensor<64x24xf32, #acc>>
+  return
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 3}>
+func.func @f(%a: !wg.buffer<64x16xf8E4M3FN>, %b: !wg.buffer<16x24xf8E5M2, order = [0, 1]>, %c: !wg.pending<tensor<64x24xf32, #acc>>, %w: i1) {
+  // expected-error @+1 {{'wg.mma' op has K = 16: expected a multiple of 32}}
+  %d = wg.mma %a, %b, %c accumulate(%w) : !wg.buffer<64x16xf8E4M3FN>, !wg.buffer<16x24xf8E5M2, order = [0, 1]>, !wg.pending<tensor<64x24xf32, #acc>>
+  return
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 5}>
+func.func @f(%a: !wg.buffer<64x32xi8, swizzle = 32>, %b: !wg.buffer<32x40xi8, order = [0, 1], swizzle = 32>, %c: !wg.pending<tensor<64x40xi32, #acc>>, %w: i1) {
+  // expected-error @+1 {{'wg.mma' op has N = 40 of integers: expected 8, 24 or a multiple of 16}}
+  %d = wg.mma %a, %b, %c accumulate(%w) : !wg.buffer<64x32xi8, swizzle = 32>, !wg.buffer<32x40xi8, order = [0, 1], swizzle = 32>, !wg.pending<tensor<64x40xi32, #acc>>
+  return
+}
+
+// -----
+
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}>
+#rows = #wg.layout<{register: [[0,1],[0,2]], lane: [[0,4],[1,0],[2,0],[4,0],[8,0]], warp: [[16,0],[32,0]]}>
+func.func @f(%t: tensor<64x8xf32, #acc>) {
+  // expected-error @+2 {{'wg.convert_layout' op moves elements between registers or threads, which it must not: expected a source with #wg.layout<}}
+  // expected-note @+1 {{}}
+  %u = wg.convert_layout %t {free} : tensor<64x8xf32, #acc> -> tensor<64x8xf32, #rows>
+  return
 }

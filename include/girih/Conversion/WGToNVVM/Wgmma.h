@@ -26,8 +26,10 @@ struct WgmmaRequest {
   /// B in shared memory.
   mlir::Value bAddress;
   MatrixOperand bOperand;
-  /// Type of the elements of A and B; M / 64 of the warpgroup; N; steps of 32 bytes of K.
-  mlir::Type elementType;
+  /// Types of the elements of A and B, and whether integers are unsigned; M / 64 of the warpgroup;
+  /// N; steps of 32 bytes of K.
+  mlir::Type aType, bType;
+  bool aUnsigned = false, bUnsigned = false;
   int64_t blocks = 1, n = 0, kSteps = 0;
   /// i1: false overwrites the accumulator in the first k step. Null: accumulate.
   mlir::Value accumulate;

@@ -97,10 +97,7 @@ LogicalResult NamedBarrierArriveOp::verify() {
 }
 
 llvm::SmallVector<Barrier> BarrierInitOp::getBarrierEffects() {
-  return {{.kind = Barrier::Kind::Init,
-           .side = Barrier::Side::Raw,
-           .object = getBarrier(),
-           .count = getCount()}};
+  return {{Barrier::Kind::Init, Barrier::Side::Raw, getBarrier()}};
 }
 llvm::SmallVector<Barrier> BarrierWaitOp::getBarrierEffects() {
   return {{Barrier::Kind::Wait, Barrier::Side::Raw, getBarrier(), getIndex(), getParity()}};
@@ -109,12 +106,7 @@ llvm::SmallVector<Barrier> BarrierArriveOp::getBarrierEffects() {
   return {{Barrier::Kind::Arrive, Barrier::Side::Raw, getBarrier(), getIndex()}};
 }
 llvm::SmallVector<Barrier> BarrierArriveClusterOp::getBarrierEffects() {
-  return {{.kind = Barrier::Kind::Arrive,
-           .side = Barrier::Side::Raw,
-           .object = getBarrier(),
-           .index = getIndex(),
-           .issuer = Issuer::Warp,
-           .everyCta = true}};
+  return {{Barrier::Kind::Arrive, Barrier::Side::Raw, getBarrier(), getIndex()}};
 }
 llvm::SmallVector<Barrier> BarrierExpectOp::getBarrierEffects() {
   return {{Barrier::Kind::Expect, Barrier::Side::Raw, getBarrier(), getIndex(), {}, getBytes()},
@@ -124,17 +116,8 @@ llvm::SmallVector<Barrier> BarrierExpectOnlyOp::getBarrierEffects() {
   return {{Barrier::Kind::Expect, Barrier::Side::Raw, getBarrier(), getIndex(), {}, getBytes()}};
 }
 llvm::SmallVector<Barrier> NamedBarrierSyncOp::getBarrierEffects() {
-  return {{.kind = Barrier::Kind::Sync,
-           .side = Barrier::Side::Named,
-           .object = getId(),
-           .count = getThreads()}};
+  return {{Barrier::Kind::Sync, Barrier::Side::Named, getId()}};
 }
 llvm::SmallVector<Barrier> NamedBarrierArriveOp::getBarrierEffects() {
-  return {{.kind = Barrier::Kind::Arrive,
-           .side = Barrier::Side::Named,
-           .object = getId(),
-           .count = getThreads()}};
-}
-llvm::SmallVector<AsyncEffect> FenceProxyAsyncOp::getAsyncEffects() {
-  return {{AsyncEffect::Kind::Fence, AsyncEffect::Engine::All}};
+  return {{Barrier::Kind::Arrive, Barrier::Side::Named, getId()}};
 }

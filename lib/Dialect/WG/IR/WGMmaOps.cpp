@@ -72,30 +72,35 @@ public:
   }
 
 private:
-  // PTX ISA 9.0, 9.7.15.5: .bf16 and .f16 with .f32 accumulators.
+  // PTX ISA 9.0, 9.7.15.5.2: the types that go together.
   LogicalResult elementTypes() {
-    Type aType = aBuffer ? aBuffer.getElementType() : aTile.getElementType();
-    Type bType = b.getElementType();
+    Type aType = op.getAElementType(), bType = b.getElementType();
     for (auto [name, buffer, kDim] : {std::tuple("a", aBuffer, 1), std::tuple("b", b, 0)}) {
       if (!buffer || buffer.getFastestDim() == kDim)
         continue;
-      Type type = buffer.getElementType();
       // PTX ISA 9.0, 9.7.15.5.1.2: imm-trans exists for 16-bit types only.
-      if (getStorageBits(type) == 8 || isa<FloatTF32Type>(type))
+      if (getStorageBits(buffer.getElementType()) != 16)
         return op.emitOpError("operand ")
-               << name << " of " << type << " has dimension " << buffer.getFastestDim()
+               << name << " of " << buffer.getElementType() << " has dimension "
+               << buffer.getFastestDim()
                << " fastest: wgmma reads 8-bit and tf32 operands K-major only, expected order = ["
                << kDim << ", " << 1 - kDim << "]";
     }
+    auto is8BitFloat = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
     for (auto [name, type] : {std::pair("a", aType), std::pair("b", bType)})
-      if (!isa<BFloat16Type, Float16Type>(type))
-        return op.emitOpError("operand ")
-               << name << " has elements of " << type << ": expected bf16 or f16";
-    if (aType != bType)
+      if (!isa<BFloat16Type, Float16Type, FloatTF32Type, Float32Type>(type) && !is8BitFloat(type) &&
+          !type.isInteger(8))
+        return op.emitOpError("operand ") << name << " has elements of " << type
+                                          << ": expected bf16, f16, tf32, f32, e4m3, e5m2 or i8";
+    if (aType != bType && !(is8BitFloat(aType) && is8BitFloat(bType)))
       return op.emitOpError("multiplies ")
              << aType << " by " << bType << ": expected operands of one type";
-    if (!tile.getElementType().isF32())
-      return op.emitOpError("accumulates in ") << tile.getElementType() << ": expected f32";
+    bool integers = aType.isInteger();
+    if ((op.getUnsignedA() || op.getUnsignedB()) && !integers)
+      return op.emitOpError("says that ") << aType << " is unsigned: expected i8";
+    if (integers ? !tile.getElementType().isInteger(32) : !tile.getElementType().isF32())
+      return op.emitOpError("accumulates in ")
+             << tile.getElementType() << ": expected " << (integers ? "i32" : "f32");
     return success();
   }
 
@@ -116,7 +121,8 @@ private:
     return success();
   }
 
-  // PTX ISA 9.0, 9.7.15.2: m64nNk16, N a multiple of 8 from 8 to 256.
+  // PTX ISA 9.0, 9.7.15.2: m64nNkK, N a multiple of 8 from 8 to 256, K of 32 bytes; of integers N
+  // is 8, 24 or a multiple of 16.
   LogicalResult extents() {
     int64_t warpgroups = getLayout(tile).getWarpgroups();
     if (op.getM() % (64 * warpgroups))
@@ -126,8 +132,12 @@ private:
     if (op.getN() % 8 || op.getN() > 256)
       return op.emitOpError("has N = ")
              << op.getN() << ": expected a multiple of 8 up to 256, split a wider tile";
-    if (op.getK() % 16)
-      return op.emitOpError("has K = ") << op.getK() << ": expected a multiple of 16";
+    if (op.getAElementType().isInteger() && op.getN() % 16 && op.getN() != 8 && op.getN() != 24)
+      return op.emitOpError("has N = ")
+             << op.getN() << " of integers: expected 8, 24 or a multiple of 16";
+    int64_t step = 256 / b.getElementBits();
+    if (op.getK() % step)
+      return op.emitOpError("has K = ") << op.getK() << ": expected a multiple of " << step;
     return success();
   }
 
@@ -144,12 +154,12 @@ private:
   LogicalResult fragments() {
     auto warpgroups = static_cast<int32_t>(getLayout(tile).getWarpgroups());
     auto m = static_cast<int32_t>(op.getM()), n = static_cast<int32_t>(op.getN()),
-         k = static_cast<int32_t>(op.getK());
+         k = static_cast<int32_t>(op.getK()), bits = static_cast<int32_t>(b.getElementBits());
     if (failed(
             verifyFragment(op, "the accumulator", tile, girih::wgmmaAccumulator(m, n, warpgroups))))
       return failure();
-    if (aTile &&
-        failed(verifyFragment(op, "operand a", aTile, girih::wgmmaOperandA(m, k, 16, warpgroups))))
+    if (aTile && failed(verifyFragment(op, "operand a", aTile,
+                                       girih::wgmmaOperandA(m, k, bits, warpgroups))))
       return failure();
     return verifyWholeRole(op, tile);
   }
@@ -172,6 +182,12 @@ private:
 
 } // namespace
 
+Type MmaOp::getAElementType() {
+  if (auto buffer = dyn_cast<BufferType>(getA().getType()))
+    return buffer.getElementType();
+  return cast<RankedTensorType>(getA().getType()).getElementType();
+}
+
 LogicalResult MmaOp::verify() {
   if (failed(MmaVerifier(*this).run()))
     return failure();
@@ -185,15 +201,10 @@ llvm::SmallVector<Async> MmaOp::getAsyncEffects() {
 
 llvm::SmallVector<BufferAccess> MmaOp::getBufferAccesses() {
   llvm::SmallVector<BufferAccess> accesses;
-  // Each warpgroup multiplies its own rows of A by all of B.
-  for (auto [operand, part] : {std::pair(Value(getA()), BufferAccess::Part::WarpgroupRows),
-                               std::pair(Value(getB()), BufferAccess::Part::Whole)})
+  for (Value operand : {getA(), Value(getB())})
     if (isa<BufferType>(operand.getType()))
-      accesses.push_back({.kind = BufferAccess::Kind::Read,
-                          .proxy = BufferAccess::Proxy::Async,
-                          .buffer = operand,
-                          .outlivesOp = true,
-                          .part = part});
+      accesses.push_back(
+          {BufferAccess::Kind::Read, BufferAccess::Proxy::Async, operand, /*outlivesOp=*/true});
   return accesses;
 }
 
@@ -258,5 +269,17 @@ LogicalResult ConvertLayoutOp::verify() {
   if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
     return emitOpError("expected a result of the source's shape and elements, found ")
            << to << " from " << from;
-  return success();
+  if (!getFree() || !isTile(from) || !isTile(to))
+    return success();
+  girih::Layout source = getLayout(from).getLayout(), wanted = getLayout(to).getLayout();
+  if (source == wanted)
+    return success();
+  InFlightDiagnostic error =
+      emitOpError(
+          "moves elements between registers or threads, which it must not: expected a source "
+          "with #wg.layout<")
+      << wanted.str() << ">";
+  if (std::optional<std::string> conflict = girih::firstConflict(wanted, source))
+    error.attachNote() << *conflict;
+  return error;
 }

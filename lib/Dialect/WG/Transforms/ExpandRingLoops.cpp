@@ -36,19 +36,25 @@ void expandFill(RewriterBase &rewriter, FillOp fill) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(fill);
   Location loc = fill.getLoc();
-  scf::ForOp loop = stepLoop(rewriter, loc, fill.getCount(), fill.getCursor());
-  Value cursor = loop.getRegionIterArg(0);
+  SmallVector<Value> inits{fill.getCursor()};
+  llvm::append_range(inits, fill.getInits());
+  scf::ForOp loop = stepLoop(rewriter, loc, fill.getCount(), inits);
+  Block::BlockArgListType carried = loop.getRegionIterArgs();
+  Value cursor = carried[0];
 
   Block *body = loop.getBody();
   rewriter.setInsertionPointToStart(body);
   auto acquire = AcquireOp::create(rewriter, loc, fill.getRing(), cursor);
   SmallVector<Value> arguments{loop.getInductionVar()};
   llvm::append_range(arguments, acquire.getSlot());
-  rewriter.eraseOp(fill.getBody().front().getTerminator());
+  llvm::append_range(arguments, carried.drop_front());
+  YieldOp yield = fill.getYield();
   rewriter.inlineBlockBefore(&fill.getBody().front(), body, body->end(), arguments);
+  SmallVector<Value> next(yield.getValues());
+  rewriter.eraseOp(yield);
   rewriter.setInsertionPointToEnd(body);
   PublishOp::create(rewriter, loc, fill.getRing(), cursor);
-  Value next = AdvanceOp::create(rewriter, loc, fill.getRing(), cursor);
+  next.insert(next.begin(), AdvanceOp::create(rewriter, loc, fill.getRing(), cursor));
   scf::YieldOp::create(rewriter, loc, next);
   rewriter.replaceOp(fill, loop.getResults());
 }

@@ -57,7 +57,10 @@ int64_t storeSlots(StoreRingOp ring) {
   return ring.getStages();
 }
 
-int64_t tmaBytes(TmaLoadOp load) { return load.getBytes(); }
+int64_t tmaBytes(TmaLoadOp load) {
+  ViewType view = load.getView().getType();
+  return view.getNumCopies(load.getBuffer().getType()) * view.getBoxBytes();
+}
 
 SmallVector<TmaLoadOp> copiesInto(AcquireOp acquire) {
   SmallVector<TmaLoadOp> loads;

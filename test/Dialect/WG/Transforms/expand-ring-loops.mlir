@@ -175,4 +175,31 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     }
     gpu.return
   }
+
+  // A fill inside a fill: the outer loop carries the inner ring's cursor.
+  // CHECK-LABEL: gpu.func @nested_fill
+  // CHECK: %[[OUTER:.*]]:2 = scf.for %{{.*}} iter_args(%[[P:.*]] = %{{.*}}, %[[R:.*]] = %{{.*}}) -> (!wg.cursor, !wg.cursor)
+  // CHECK: wg.acquire %{{.*}}[%[[P]]]
+  // CHECK: %[[INNER:.*]] = scf.for %{{.*}} iter_args(%[[S:.*]] = %[[R]])
+  // CHECK: wg.acquire %{{.*}}[%[[S]]]
+  // CHECK: wg.publish %{{.*}}[%[[P]]]
+  // CHECK: %[[NEXT:.*]] = wg.advance %{{.*}}[%[[P]]]
+  // CHECK: scf.yield %[[NEXT]], %[[INNER]]
+  gpu.func @nested_fill(%n: i32) kernel {
+    %c1 = arith.constant 1 : i32
+    %one = wg.ring : !ring
+    %two = wg.ring : !ring
+    wg.specialize {
+      wg.role @load warps(1) {
+        %p0 = wg.cursor producer %one : !ring
+        %r0 = wg.cursor producer %two : !ring
+        %p1, %r1 = wg.fill %one[%p0] count(%n) as (%k, %sa, %sb) iter_args(%r = %r0) -> (!wg.cursor) : !ring {
+          %r2 = wg.fill %two[%r] count(%c1) as (%j, %ta, %tb) : !ring {
+          }
+          wg.yield %r2 : !wg.cursor
+        }
+      }
+    }
+    gpu.return
+  }
 }

@@ -37,12 +37,21 @@ def WG_MmaOp : WG_Op<"mma", [AllTypesMatch<["accumulator", "result"]>,
   let summary = "starts a matrix product";
   let description = [{
     D = A * B + C for A of M x K from a buffer or a tile in registers, B of K x N from a buffer, and the pending C; the
-    result is pending. With `accumulate(%p)`, `%p` false gives D = A * B. bf16 or f16 with an f32 accumulator; K a
-    multiple of 16, M 64 for each warpgroup of the accumulator, or a multiple of that, N a multiple of 8 up to 256. Each
-    op is one group: `wg.wait in_flight(n)` counts them.
+    result is pending. With `accumulate(%p)`, `%p` false gives D = A * B. M is 64 for each warpgroup of the accumulator,
+    or a multiple of that, N a multiple of 8 up to 256 (for integers of 8 bits: of 16 beyond 32). Each op is one group:
+    `wg.wait in_flight(n)` counts them.
 
-    Lowers to: `wgmma.fence`, K/16 `wgmma.mma_async.sync.aligned` for each 64 rows, `wgmma.commit_group` (PTX ISA 9.0,
-    9.7.15).
+    | A and B | accumulator | K a multiple of |
+    |---|---|---|
+    | bf16, or f16 | f32 | 16 |
+    | tf32, or f32 read as tf32 (its low 13 bits do not count) | f32 | 8 |
+    | e4m3 or e5m2, each its own | f32 | 32 |
+    | i8, with `unsigned_a` or `unsigned_b` u8 | i32 | 32 |
+
+    Only operands of 16 bits may be stored with M or N as the fastest dimension.
+
+    Lowers to: `wgmma.fence`, a `wgmma.mma_async.sync.aligned` for each 64 rows and 32 bytes of K, `wgmma.commit_group`
+    (PTX ISA 9.0, 9.7.15).
 
     ```mlir
     #acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}
@@ -60,7 +69,7 @@ def WG_MmaOp : WG_Op<"mma", [AllTypesMatch<["accumulator", "result"]>,
     ```
   }];
   let arguments = (ins AnyTypeOf<[WG_BufferType, WG_Tile]>:$a, WG_BufferType:$b, WG_PendingType:$accumulator,
-                       Optional<I1>:$accumulate);
+                       Optional<I1>:$accumulate, UnitAttr:$unsigned_a, UnitAttr:$unsigned_b);
   let results = (outs WG_PendingType:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $accumulator (`accumulate` `(` $accumulate^ `)`)? attr-dict
@@ -72,6 +81,8 @@ def WG_MmaOp : WG_Op<"mma", [AllTypesMatch<["accumulator", "result"]>,
     int64_t getM() { return getAccumulator().getType().getTile().getDimSize(0); }
     int64_t getN() { return getAccumulator().getType().getTile().getDimSize(1); }
     int64_t getK() { return getB().getType().getShape()[0]; }
+    /// The element type of A.
+    ::mlir::Type getAElementType();
   }]);
 }
 
@@ -79,7 +90,8 @@ def WG_WaitOp : WG_Op<"wait", [AttrSizedOperandSegments,
                                MemoryEffects<[MemRead<WG_AsyncProxy>, MemWrite<WG_AsyncProxy>, MemWrite<WG_Shared>]>]> {
   let summary = "waits for wgmma groups";
   let description = [{
-    Until at most `in_flight` of the warpgroup's groups are in flight. Each pending operand becomes a result: the tile, if
+    Until at most `in_flight` of the warpgroup's groups are in flight. With `derive` the number is not the author's to
+    count: `wg-derive-waits` makes it the largest with which the operands' groups are done. Each pending operand becomes a result: the tile, if
     its group is among those that are done, or a pending tile again. `written(%p)`: if `%p` is false at run time no
     `wg.mma` wrote the operands, and the tiles are zero.
 
@@ -98,10 +110,10 @@ def WG_WaitOp : WG_Op<"wait", [AttrSizedOperandSegments,
     ```
   }];
   let arguments = (ins Variadic<WG_PendingType>:$pending, ConfinedAttr<I32Attr, [IntNonNegative]>:$in_flight,
-                       Optional<I1>:$written);
+                       Optional<I1>:$written, UnitAttr:$derive);
   let results = (outs Variadic<AnyTypeOf<[WG_Tile, WG_PendingType]>>:$results);
   let assemblyFormat = [{
-    $pending `in_flight` `(` $in_flight `)` (`written` `(` $written^ `)`)? attr-dict
+    $pending `in_flight` `(` $in_flight `)` (`derive` $derive^)? (`written` `(` $written^ `)`)? attr-dict
     `:` qualified(type($pending)) `->` qualified(type($results))
   }];
   let hasVerifier = 1;
@@ -137,7 +149,8 @@ def WG_ConvertLayoutOp : WG_Op<"convert_layout", [Pure]> {
   let summary = "the same tile with its elements in other places";
   let description = [{
     A side without a layout is not decided yet: `wg-assign-layouts` gives it one, that of the other side if nothing speaks
-    against it, and takes the op away where both sides are alike.
+    against it, and takes the op away where both sides are alike. With `free` they must be: a conversion that would cost
+    an instruction is an error.
 
     Lowers to: nothing, a permutation of registers, shuffles within a warp, or a trip through shared memory, whichever is the
     cheapest that does it (docs/Layout.md).
@@ -151,7 +164,7 @@ def WG_ConvertLayoutOp : WG_Op<"convert_layout", [Pure]> {
     }
     ```
   }];
-  let arguments = (ins AnyStaticShapeTensor:$source);
+  let arguments = (ins AnyStaticShapeTensor:$source, UnitAttr:$free);
   let results = (outs AnyStaticShapeTensor:$tile);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($tile)";
   let hasVerifier = 1;

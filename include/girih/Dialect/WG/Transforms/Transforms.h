@@ -18,6 +18,10 @@ mlir::FailureOr<target::TargetFeatures> targetFeatures(mlir::gpu::GPUModuleOp mo
 /// Reports what would race or hang; see `wg-check-protocol`. Fails if anything was reported.
 mlir::LogicalResult checkProtocol(mlir::gpu::GPUFuncOp kernel);
 
+/// Sets the `in_flight` of waits that say `derive`; see `wg-derive-waits`. Fails, with an error,
+/// where it differs by path.
+mlir::LogicalResult deriveWaits(mlir::gpu::GPUFuncOp kernel);
+
 /// Gives rings without stages the most that fits in `sharedBytes`, at most `maxStages`; see
 /// `wg-choose-stages`.
 void chooseStages(mlir::gpu::GPUFuncOp kernel, int64_t sharedBytes, int64_t maxStages = 4);
@@ -41,16 +45,14 @@ mlir::LogicalResult lowerRings(mlir::gpu::GPUFuncOp kernel);
 /// `sharedBytes`.
 mlir::LogicalResult allocateShared(mlir::gpu::GPUFuncOp kernel, int64_t sharedBytes);
 
-/// Reports faults of barriers, asynchronous work and shared memory; see `wg-check-barriers`. Fails
-/// if there is one. With `remarks` it says so of a kernel that has none.
-mlir::LogicalResult checkBarriers(mlir::gpu::GPUFuncOp kernel, bool remarks = false);
-
 /// Replaces wg.specialize by branches; see `wg-lower-roles`.
 mlir::LogicalResult lowerRoles(mlir::gpu::GPUFuncOp kernel);
 
 /// Bytes of dynamic shared memory of a kernel after `wg-allocate-shared` (i32, on the gpu.func and
 /// on the llvm.func).
 inline constexpr llvm::StringLiteral kSharedBytesAttr = "wg.shared_bytes";
+/// On a wg.wait with nothing left to wait for: no instruction comes of it.
+inline constexpr llvm::StringLiteral kWaitedAttr = "waited";
 /// On the scf.if that a role has become: a dictionary of its `name`, `first` warpgroup, and
 /// `warps`; whether each of its warpgroups acts for itself (`each`); and whether its body runs in
 /// one elected lane (`single`).
