@@ -78,6 +78,7 @@ from girih.lang.tilereduce import argmax, argmin, cumsum, reduce, scan
 from girih.lang.tilereduce import max_ as max
 from girih.lang.tilereduce import min_ as min
 from girih.lang.tilereduce import sum_ as sum
+from girih.lang.workspace import workspace
 
 __version__ = "0.1.0"
 
@@ -201,6 +202,7 @@ __all__ = [
     "u8",
     "wait_for",
     "where",
+    "workspace",
     "zeros",
     *_LAZY,
     *_LAZY_MODULES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from girih.errors import Place
@@ -15,6 +15,8 @@ def quoted(text: str) -> str:
 
 def symbol(name: str) -> str:
     """A Python name in letters that MLIR and PTX take for names: others become their code points."""
+    if name.isascii():
+        return name
     return "".join(c if c.isascii() else f"_u{ord(c):X}" for c in name)
 
 
@@ -37,9 +39,11 @@ class Block:
 class Builder:
     """Emits operations at an insertion block and hands out SSA names and location aliases."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, where: Callable[[], tuple[Place, ...]]) -> None:
         self.block = Block(depth)
-        self.place_chain: tuple[Place, ...] = ()
+        # Where we are: asked when the first operation of a place is emitted, then ``known``.
+        self.where = where
+        self.known: str | None = None
         self._next_value = 0
         self._locations: dict[str, str] = {}
 
@@ -88,13 +92,14 @@ class Builder:
 
     def location(self) -> str:
         """The current place, with the calls that led there, as ``loc(#locN)``."""
-        if not self.place_chain:
-            return "loc(unknown)"
-        text = self._named(self.place_chain[0])
-        for caller in self.place_chain[1:]:
-            text = f"callsite({text} at {self._named(caller)})"
-        alias = self._locations.setdefault(text, f"#loc{len(self._locations)}")
-        return f"loc({alias})"
+        if self.known is None:
+            innermost, *callers = self.where()
+            text = self._named(innermost)
+            for caller in callers:
+                text = f"callsite({text} at {self._named(caller)})"
+            alias = self._locations.setdefault(text, f"#loc{len(self._locations)}")
+            self.known = f"loc({alias})"
+        return self.known
 
     def location_aliases(self) -> Iterator[str]:
         """The definitions of every alias used."""

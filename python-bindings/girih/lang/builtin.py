@@ -43,15 +43,24 @@ def call_checked(
     cx: Context, name: str, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
     """Calls ``function(cx, ...)``; a wrong number or name of arguments is the user's error."""
-    signature = inspect.signature(function)
+    # A method's signature is that of its function, which is the same for all objects.
+    plain: Callable[..., Any] = getattr(function, "__func__", function)
+    own = () if plain is function else (function.__self__,)  # type: ignore[attr-defined]
+    signature = _signature(plain)
     try:
-        bound = signature.bind(cx, *args, **kwargs)
+        bound = signature.bind(*own, cx, *args, **kwargs)
     except TypeError as error:
         parameters = [
-            str(p).split(":")[0].split(" =")[0] for p in list(signature.parameters.values())[1:]
+            str(p).split(":")[0].split(" =")[0]
+            for p in list(signature.parameters.values())[len(own) + 1 :]
         ]
         cx.fail(f"{name}: {error}", expected=f"{name}({', '.join(parameters)})")
-    return function(*bound.args, **bound.kwargs)
+    return plain(*bound.args, **bound.kwargs)
+
+
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 def decorator_builtin(name: str) -> Callable[[Callable[..., Any]], DecoratorBuiltin]:

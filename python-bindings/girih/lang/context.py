@@ -60,7 +60,7 @@ class Context:
     """Everything that emission needs; one per compiled signature."""
 
     def __init__(self, source: Source) -> None:
-        self.builder = Builder(depth=3)
+        self.builder = Builder(depth=3, where=self.places)
         self.entry = self.builder.nested()
         self.specialize = Block(depth=4)
         self.visitor: Visitor
@@ -117,12 +117,11 @@ class Context:
     def at(self, node: ast.AST) -> Iterator[None]:
         """Operations and errors belong to ``node`` meanwhile."""
         source, outer = self._frames[-1]
-        outer_chain = self.builder.place_chain
+        outer_location, self.builder.known = self.builder.known, None
         self._frames[-1] = (source, node)
-        self.builder.place_chain = self.places()
         yield
         self._frames[-1] = (source, outer)
-        self.builder.place_chain = outer_chain
+        self.builder.known = outer_location
 
     def places(self) -> tuple[Place, ...]:
         """The current place and the calls that led there, innermost first."""
@@ -190,6 +189,10 @@ class Context:
             )
         if self.tile_code is None:
             self.tile_code = self.places()[0]
+
+    def in_control_flow(self) -> bool:
+        """Whether what is emitted may run any number of times, or by a part of the CTA."""
+        return self.role is not None or self.visitor.in_device_control_flow
 
     def current_role(self) -> Role:
         """The role being emitted, or an error where code stands outside all roles."""

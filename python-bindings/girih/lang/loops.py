@@ -108,8 +108,21 @@ def carried_value(cx: Context, name: str, value: object) -> Value:
 
 
 def assigned_names(visitor: Visitor, emit: Callable[[], None]) -> list[str]:
-    """Names that stand for something else after ``emit``; what it emitted is thrown away."""
-    return rehearse(visitor, emit)[0]
+    """Names that stand for something else after an iteration; what it emitted is thrown away.
+
+    A name that was a constant before the loop is none in it. What a constant decided at first is then decided
+    on the device, so the iteration is rehearsed again with such names as scalars, until there are no new ones.
+    """
+    before = dict(visitor.names)
+    names: list[str] = []
+    while True:
+        found = [name for name in rehearse(visitor, emit)[0] if name not in names]
+        names += found
+        constants = [n for n in found if n in before and not isinstance(before[n], Value)]
+        if not constants:
+            visitor.names = before
+            return names
+        _replace(visitor, {name: _kind(visitor.cx, visitor, name) for name in constants})
 
 
 def rehearse(visitor: Visitor, emit: Callable[[], None]) -> tuple[list[str], dict[str, Any]]:
@@ -117,13 +130,26 @@ def rehearse(visitor: Visitor, emit: Callable[[], None]) -> tuple[list[str], dic
     builder = visitor.cx.builder
     before = dict(visitor.names)
     outer, builder.block = builder.block, Block(builder.block.depth)
-    with visitor.device_control_flow():
+    with visitor.device_control_flow(), visitor.rehearsal():
         emit()
     after, visitor.names = visitor.names, before
     builder.block = outer
     changed = [name for name, value in before.items() if after.get(name) is not value]
     new = {name: after[name] for name in after if name not in before and not name.startswith("%")}
+    visitor.inner_names.update(new)
     return changed + visitor.new_cursors(before, after), new
+
+
+def _kind(cx: Context, visitor: Visitor, name: str) -> Value:
+    return carried_value(cx, name, visitor.lookup_carried(name))
+
+
+def _replace(visitor: Visitor, kinds: dict[str, Value]) -> None:
+    """In a rehearsal: names stand for something else of the same kind, and nothing is emitted a second time.
+    So a nest of loops is emitted once for each of its levels, not twice for each."""
+    for name, kind in kinds.items():
+        made = [visitor.cx.builder.fresh() for _ in kind.flatten(visitor.cx)]
+        visitor.names[name] = kind.rebuild(made)
 
 
 def merge_check(cx: Context, name: str, expected: Value, found: object, where: str) -> Value:
@@ -143,6 +169,11 @@ def emit_loop(visitor: Visitor, form: LoopForm, body: Callable[[], None]) -> Non
     cx = visitor.cx
     builder = cx.builder
     names = assigned_names(visitor, body)
+    if visitor.rehearsing:
+        _replace(visitor, {name: _kind(cx, visitor, name) for name in names})
+        for hint, _, bind in form.own:
+            bind(builder.fresh(hint))
+        return
     initial = {name: carried_value(cx, name, visitor.lookup_carried(name)) for name in names}
 
     inits, types, arguments, results = [], [], [], []
@@ -206,6 +237,9 @@ def emit_if(
         if name in else_new and isinstance(value, (Elements, bool, int, float, tuple)):
             kinds[name] = carried_value(cx, name, value)
 
+    if visitor.rehearsing:
+        _replace(visitor, kinds)
+        return
     results: dict[str, list[str]] = {}
     types: list[str] = []
     for name, kind in kinds.items():
@@ -247,6 +281,9 @@ def emit_while(visitor: Visitor, condition: Callable[[], Any], body: Callable[[]
         body()
 
     names = assigned_names(visitor, iteration)
+    if visitor.rehearsing:
+        _replace(visitor, {name: _kind(cx, visitor, name) for name in names})
+        return
     initial = {name: carried_value(cx, name, visitor.lookup_carried(name)) for name in names}
 
     def names_for(arguments: dict[str, list[str]]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from girih.dtypes import DType
+from girih.errors import CompileError
 from girih.lang.annotations import ArrayAnnotation
 from girih.lang.arrays import ArrayParameter
 from girih.lang.builder import quoted, symbol
@@ -94,8 +95,9 @@ def emit_module(
                 expected="a loop over gr.tiles(…), or functions under @wg.role(…)",
             )
         if cx.queue is not None and (cx.product is not None or cx.roles):
-            cx.fail(
+            raise CompileError(
                 "tiles cannot be taken one by one in a kernel with products or roles: each role would take its own",
+                cx.queue,
                 expected="gr.tiles(..., ctas=gr.sms())",
                 found="dynamic=True",
             )

@@ -51,6 +51,8 @@ class Value:
         cx.fail(
             f"{self.describe()} cannot be assigned in a loop or a branch",
             expected="a tile or a scalar",
+            found=self.describe(),
+            help="a part of an array is made anew in each iteration, from numbers that the loop carries",
         )
 
     def rebuild(self, names: list[str]) -> Value:

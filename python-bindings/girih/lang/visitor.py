@@ -90,11 +90,25 @@ class Visitor:
         self.outer = outer
         self.result: Any = None
         self._device_depth = 0
+        self.inner_names: set[str] = set()  # names that some loop or branch gave a value first
+        self.rehearsing = False  # whether what is emitted is thrown away
         self._return_depth: int | None = None
         # Which function's names these are, and those of the functions that called it.
         self.scope = object()
         self._callers: list[tuple[object, dict[str, Any], Callable[[str], Any]]] = []
         cx.visitor = self
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """What is emitted meanwhile is thrown away."""
+        outer, self.rehearsing = self.rehearsing, True
+        yield
+        self.rehearsing = outer
+
+    @property
+    def in_device_control_flow(self) -> bool:
+        """Whether what is emitted now may run any number of times."""
+        return self._device_depth > 0
 
     @contextmanager
     def device_control_flow(self) -> Iterator[None]:
@@ -151,6 +165,9 @@ class Visitor:
             self.cx.fail(
                 f"'{name}' is not defined",
                 expected="a parameter, a name assigned before, or a Python constant outside the kernel",
+                help="it has a value in a loop or in one branch only: give it one before"
+                if name in self.inner_names
+                else None,
             )
         if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
             self.capture(self.outer, name, value)
@@ -496,6 +513,8 @@ class Visitor:
                     cx, node.attr, member.__get__(owner), args, kwargs
                 )
             names = visible_names(owner)
+            if isinstance(owner, Place):
+                names = sorted({*names, *visible_names(Tile)})
             self.cx.fail(
                 f"{owner.describe()} has no '{node.attr}'",
                 expected=", ".join(names) if names else "no attribute at all",
