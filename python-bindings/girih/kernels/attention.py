@@ -32,12 +32,14 @@ def masked(s, first, block, rows, columns, causal):
 
 
 @gr.function
-def softmax(s, top, scale):
-    """exp2(scale · (s - highest so far)) row by row (0 where nothing is seen yet), the new highest, and what
-    earlier sums shrink by."""
+def softmax(s, top, scale, sees_all):
+    """exp2(scale · (s - highest so far)) row by row (0 where nothing is seen yet), the new highest, what earlier sums
+    shrink by, and the sums of every eighth weight: those that a thread has itself."""
     higher = gr.maximum(top, gr.max(s, axis=1))
-    zero = gr.where(higher == -INFINITY, 0.0, higher) * scale
-    return gr.exp2(gr.fma(s, scale, -zero[:, None])), higher, gr.exp2(gr.fma(top, scale, -zero))
+    zero = (higher if sees_all else gr.where(higher == -INFINITY, 0.0, higher)) * scale
+    weights, shrink = gr.exp2(gr.fma(s, scale, -zero[:, None])), gr.exp2(gr.fma(top, scale, -zero))
+    sums = gr.sum(weights.reshape(s.shape[0], s.shape[1] // 8, 8), axis=1)
+    return weights, higher, shrink[:, None], sums
 
 
 @gr.function
@@ -53,11 +55,11 @@ def step(q, keys, values, turn, acc, p, top, total, scale, mask):
     keys.free(ks)
     if mask is not None:
         s = masked(s, *mask)
-    weights, top, shrink = softmax(s, top, scale)
-    total = total * shrink + gr.sum(weights, axis=1)
+    weights, top, shrink, sums = softmax(s, top, scale, mask is None)
+    total = gr.fma(total, shrink, sums)
     acc = wg.wait(acc)
     values.free(vs)
-    return acc * shrink[:, None], weights.to(p.dtype).as_operand_a(), top, total
+    return acc * shrink, weights.to(p.dtype).as_operand_a(), top, total
 
 
 @gr.kernel
@@ -97,8 +99,7 @@ def attention_ws(
             s = wg.wait(wg.mma(qs.q, ks.k, wg.acc((BM, BN))))
             keys.free(ks)
             s = masked(s, first, blocks - 1, rows, columns, causal)
-            weights, top, shrink = softmax(s, gr.full((BM,), -INFINITY, gr.f32), c)
-            total = gr.sum(weights, axis=1)
+            weights, top, shrink, total = softmax(s, gr.full((BM,), -INFINITY, gr.f32), c, False)
             p, acc = weights.to(q.dtype).as_operand_a(), gr.zeros((BM, D), gr.f32)
             if causal:
                 for i in gr.range(blocks - 1 - plain):
@@ -110,6 +111,7 @@ def attention_ws(
             vs = values.get()
             acc = wg.wait(wg.mma(p, vs.v, acc))
             values.free(vs)
+            total = gr.sum(total, axis=1)
             acc = acc * gr.where(total == 0.0, 0.0, 1.0 / total)[:, None]
             for t in acc.chunks(BM // 2, 64):
                 with out.slot() as slot:
