@@ -67,8 +67,7 @@ def attention_ws(
     q: gr.In["Z,M,D"], k: gr.In["Z,N,D"], v: gr.In["Z,N,D"], o: gr.Out["Z,M,D"], lse: gr.Out["Z,M"],
     scale: gr.f32, *, D: gr.const = 128, BM: gr.const = 128, BN: gr.const = 128, causal: gr.const = False,
 ):  # fmt: skip
-    """Two warpgroups, each with half of the queries of a tile, take turns at multiplying. ``lse`` is the logarithm
-    of each query's sum of exponentials."""
+    """Two warpgroups, each with half of a tile's queries, take turns at multiplying; ``lse`` is the log-sum-exp."""
     Q, K, V, OUT = q.tiles(1, BM, D), k.tiles(1, BN, D), v.tiles(1, BN, D), o.tiles(1, BM, D)
     work = gr.tiles(OUT)
     queries = wg.ring(1, q=wg.smem(Q))
@@ -96,7 +95,9 @@ def attention_ws(
             first = m * BM
             blocks, plain = count_blocks(first, rows, columns, BM, BN, causal)
             qs, ks = queries.get(), keys.get()
-            s = wg.wait(wg.mma(qs.q, ks.k, wg.acc((BM, BN))))
+            a = qs.q.as_operand_a()  # the queries stay in registers
+            queries.free(qs)
+            s = wg.wait(wg.mma(a, ks.k, wg.acc((BM, BN))))
             keys.free(ks)
             s = masked(s, first, blocks - 1, rows, columns, causal)
             weights, top, shrink, total = softmax(s, gr.full((BM,), -INFINITY, gr.f32), c, False)
@@ -104,10 +105,9 @@ def attention_ws(
             if causal:
                 for i in gr.range(blocks - 1 - plain):
                     mask = first, blocks - 2 - i, rows, columns, causal
-                    acc, p, top, total = step(qs.q, keys, values, turn, acc, p, top, total, c, mask)
+                    acc, p, top, total = step(a, keys, values, turn, acc, p, top, total, c, mask)
             for i in gr.range(plain if causal else blocks - 1):
-                acc, p, top, total = step(qs.q, keys, values, turn, acc, p, top, total, c, None)
-            queries.free(qs)
+                acc, p, top, total = step(a, keys, values, turn, acc, p, top, total, c, None)
             vs = values.get()
             acc = wg.wait(wg.mma(p, vs.v, acc))
             values.free(vs)

@@ -105,6 +105,17 @@ class Buffer(Value):
         self.name = name
         self.spec = spec
 
+    @method
+    def as_operand_a(self, cx: Context) -> Tile:
+        """What is in the buffer, loaded into registers where wgmma wants operand A."""
+        rows, columns = self.spec.shape
+        layout = cx.operand_layout(rows, columns, self.spec.dtype.bits)
+        result = Tile("", self.spec.shape, self.spec.dtype, layout)
+        result.name = cx.builder.op(
+            f"wg.local_load {self.name} : {self.spec.mlir_type} -> {result.tensor_type}"
+        )
+        return result
+
     def describe(self) -> str:
         return f"a shared-memory buffer of {self.spec.shape[0]}x{self.spec.shape[1]} {self.spec.dtype.name}"
 
