@@ -104,6 +104,13 @@ struct AdvancePattern : RingPattern<AdvanceOp> {
       rewriter.replaceOpWithMultiple(op, {{index, parity}});
       return success();
     }
+    if (ringOf(op).stages == 2) {
+      // After slot 1 the phase changes: the index is what the parity is flipped by.
+      Value index = arith::XOrIOp::create(rewriter, loc, cursor.index, constant(rewriter, loc, 1));
+      Value parity = arith::XOrIOp::create(rewriter, loc, cursor.parity, cursor.index);
+      rewriter.replaceOpWithMultiple(op, {{index, parity}});
+      return success();
+    }
     Value more = arith::AddIOp::create(rewriter, loc, cursor.index, constant(rewriter, loc, 1));
     Value wraps = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, more,
                                         constant(rewriter, loc, ringOf(op).stages));

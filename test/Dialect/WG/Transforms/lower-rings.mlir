@@ -259,3 +259,37 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// Of two slots the other one is next, and the phase changes after the second.
+// CHECK-LABEL: gpu.func @two_slots
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @two_slots(%n: i32) kernel {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %ring = wg.ring {name = "r", stages = 2 : i32} : !wg.ring<[!a]>
+    wg.specialize {
+      wg.role @load warps(1) {
+        %p = wg.cursor producer %ring : !wg.ring<[!a]>
+        %s = wg.acquire %ring[%p] : !wg.ring<[!a]>
+        wg.publish %ring[%p] : !wg.ring<[!a]>
+      }
+      wg.role @read warpgroups(1) {
+        %q0 = wg.cursor consumer %ring : !wg.ring<[!a]>
+        // CHECK: scf.for {{.*}} iter_args(%[[I:.*]] = %c0{{[^,]*}}, %[[P:.*]] = %c0{{[^)]*}}) -> (i32, i32)
+        %q1 = scf.for %k = %c0 to %n step %c1 iter_args(%q = %q0) -> (!wg.cursor) : i32 {
+          %s = wg.get %ring[%q] : !wg.ring<[!a]>
+          wg.free %ring[%q] : !wg.ring<[!a]>
+          // CHECK: %[[NEXT:.*]] = arith.xori %[[I]], %c1
+          // CHECK: %[[PN:.*]] = arith.xori %[[P]], %[[I]]
+          // CHECK: scf.yield %[[NEXT]], %[[PN]]
+          %qn = wg.advance %ring[%q] : !wg.ring<[!a]>
+          scf.yield %qn : !wg.cursor
+        }
+      }
+    }
+    gpu.return
+  }
+}
