@@ -17,7 +17,7 @@ from girih.compiler.worker import WORKER, compiler_path
 from girih.kernels import matmul_cooperative, matmul_pingpong
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[2] / "bench"))
-from _kernels import Kernel, gemm, gemms, matmul, tile_attention, tile_matmul
+from _kernels import Kernel, attention, gemm, gemms, matmul, tile_attention, tile_matmul
 from _sass import instructions_per_wgmma, parse
 
 EXAMPLE = Path(__file__).absolute().parents[2] / "examples/gemm.py"
