@@ -9,6 +9,7 @@ from gemm_support import assert_within_bound, integers, normal, round_to
 from girih import emulator
 from girih.kernels.grouped import grouped_matmul
 from girih.kernels.products import batched_matmul, linear, matmul, split_k_matmul, sum_parts
+from girih.kernels.scaled import scaled_matmul
 
 SEEDS = range(10)
 # 1, a tile less 1, a tile, a tile more 1, several tiles; rows of 16 bytes where TMA is to load them.
@@ -157,6 +158,27 @@ def test_groups_do_not_touch_their_neighbours():
                 gr.asarray(a, gr.bf16), gr.asarray(b, gr.bf16), gr.asarray(offsets), c, 129
             )
         np.testing.assert_array_equal(c.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", [gr.e4m3, gr.e5m2], ids=str)
+def test_scales_of_blocks(dtype):
+    """Integers times powers of 2: exact. A scale for each row and block of K, and for each block of B."""
+    a, b = integers((130, 128), 22), integers((128, 80), 23)
+    random = np.random.default_rng(24)
+    scale_a = 2.0 ** random.integers(-2, 3, (130, 2))
+    scale_b = 2.0 ** random.integers(-2, 3, (2, 2))
+    expected = np.zeros((130, 80))
+    for k in range(2):
+        block = slice(64 * k, 64 * k + 64)
+        wide = np.repeat(scale_b[k], 64)[:80]
+        expected += product(a[:, block], b[block]) * scale_a[:, k : k + 1] * wide
+    c = full((130, 80), gr.f32)
+    scaled_matmul(
+        *(gr.asarray(x, dtype) for x in (a, b)),
+        *(gr.asarray(x.astype(np.float32)) for x in (scale_a, scale_b)),
+        c, BM=64, BN=64, BK=64,
+    )  # fmt: skip
+    np.testing.assert_array_equal(c.numpy(), expected)
 
 
 def test_the_tiles_of_a_group_are_loaded_by_tma():

@@ -43,11 +43,6 @@ RankedTensorType withLayout(RankedTensorType type, const Result<Layout> &layout)
                                LayoutAttr::get(type.getContext(), *layout));
 }
 
-/// Whether a value is a tile of zeros.
-bool isZero(Value value) {
-  return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
-}
-
 class Consumer : public RoleCloner {
 public:
   Consumer(OpBuilder &builder, const ProductPlan &plan, HostSide &host, const MadeRings &made)
@@ -172,15 +167,14 @@ private:
     RankedTensorType type = accumulatorType(dot.getResult().getType());
     Value a = operandOf(product, product.a, dot.getA());
     Value b = operandOf(product, product.b, dot.getB());
-    if (draining) {
-      Value written = draining->written[product.carried];
+    if (written) {
       mapping.map(dot.getResult(),
                   MmaOp::create(builder, loc, a, b, mapped(dot.getAccumulator()), written));
       return;
     }
     Value accumulator, accumulate;
     auto pending = PendingType::get(type.getContext(), type);
-    if (!dot.getAccumulator() || isZero(dot.getAccumulator())) {
+    if (!dot.getAccumulator() || isZeroTile(dot.getAccumulator())) {
       accumulator = AccOp::create(builder, loc, pending);
       accumulate = flag(loc, false);
     } else {
@@ -193,13 +187,8 @@ private:
     mapping.map(dot.getResult(), convert(loc, wait.getResult(0), dot.getResult().getType()));
   }
 
-  /// What a drain loop carries beside the values of the user's loop.
-  struct Draining {
-    /// For each carried value: whether something has been written to it, if it starts fresh.
-    SmallVector<Value> written;
-  };
-
-  /// A loop whose step is one slot, and whose products stay in flight until the next step.
+  /// A loop whose step is one slot, and whose products stay in flight until the next step. All of
+  /// them start from zeros: fresh accumulators, and a flag that says whether a step has run.
   void drain(scf::ForOp loop, const Section &section) {
     Location loc = loop.getLoc();
     RingOp ring = made.rings[section.ring];
@@ -210,25 +199,20 @@ private:
       if (product.dot->getBlock() == loop.getBody())
         accumulating[product.carried] = product.dot;
     SmallVector<Value> inits;
-    bool fresh = false;
     for (auto [index, init] : llvm::enumerate(loop.getInitArgs())) {
       if (!accumulating[index]) {
         inits.push_back(mapped(init));
         continue;
       }
       RankedTensorType type = accumulatorType(cast<RankedTensorType>(init.getType()));
-      Value from = isZero(init) ? Value() : convert(init.getLoc(), mapped(init), type);
-      fresh |= !from;
       inits.push_back(
-          AccOp::create(builder, init.getLoc(), PendingType::get(type.getContext(), type), from));
+          AccOp::create(builder, init.getLoc(), PendingType::get(type.getContext(), type)));
     }
-    if (fresh)
-      inits.push_back(flag(loc, false));
+    inits.push_back(flag(loc, false));
 
-    auto lag = builder.getI32IntegerAttr(1);
     auto op = DrainOp::create(builder, loc, CursorType::get(loop.getContext()),
                               ValueRange(inits).getTypes(), ring.getRing(), cursors[section.ring],
-                              steps.count, lag, inits);
+                              steps.count, builder.getI32IntegerAttr(1), inits);
     SmallVector<Type> types{builder.getI32Type()};
     llvm::append_range(types, ring.getRing().getType().getBuffers());
     llvm::append_range(types, ValueRange(inits).getTypes());
@@ -236,19 +220,13 @@ private:
     mapping.map(loop.getInductionVar(), steps.indexAt(builder, loc, op.getStep()));
     for (auto [load, buffer] : llvm::zip_equal(section.loads, op.getSlot()))
       buffers[load.load] = buffer;
-    Draining state;
-    for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
-      mapping.map(argument, op.getIterArgs()[index]);
-      bool starts = accumulating[index] && isZero(loop.getInitArgs()[index]);
-      state.written.push_back(starts ? Value(op.getIterArgs().back()) : Value());
-    }
-    draining = &state;
+    mapping.map(loop.getRegionIterArgs(), op.getIterArgs().drop_back());
+    written = op.getIterArgs().back();
     cloneBlock(*loop.getBody());
-    draining = nullptr;
+    written = {};
     SmallVector<Value> yielded =
         llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return mapped(value); });
-    if (fresh)
-      yielded.push_back(flag(loc, true));
+    yielded.push_back(flag(loc, true));
     YieldOp::create(builder, loc, yielded);
 
     builder.setInsertionPointAfter(op);
@@ -256,10 +234,9 @@ private:
     for (auto [index, result] : llvm::enumerate(loop.getResults())) {
       Value now = op.getResults()[index];
       if (accumulating[index]) {
-        Value written = state.written[index] ? Value(op.getResults().back()) : Value();
         auto wait =
             WaitOp::create(builder, loc, TypeRange{cast<PendingType>(now.getType()).getTile()},
-                           ValueRange{now}, builder.getI32IntegerAttr(0), written);
+                           ValueRange{now}, builder.getI32IntegerAttr(0), op.getResults().back());
         now = convert(loc, wait.getResult(0), cast<RankedTensorType>(result.getType()));
       }
       mapping.map(result, now);
@@ -320,7 +297,7 @@ private:
   DenseMap<Operation *, SmallVector<const Section *, 1>> first, last;
   DenseMap<Operation *, Value> buffers;  ///< of the load that fills it
   DenseMap<const Section *, Value> held; ///< the cursor of the slot in use
-  Draining *draining = nullptr;
+  Value written; ///< in a drain loop: whether a step before has started its products
 };
 
 } // namespace

@@ -30,6 +30,10 @@ const Section *ProductPlan::drainOf(Block *block) const {
   return found == sections.end() ? nullptr : &*found;
 }
 
+bool isZeroTile(Value value) {
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+}
+
 std::optional<int64_t> hintOf(gpu::GPUFuncOp kernel, StringRef name) {
   auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr);
   auto hint = hints ? hints.getAs<IntegerAttr>(name) : IntegerAttr();
@@ -295,7 +299,10 @@ private:
       if (auto dot = dyn_cast<tile::DotOp>(op)) {
         const Product *product = plan.find(dot);
         any = true;
-        drains &= dot->getBlock() == body && product->carried >= 0;
+        // What does not start from zeros would reach the wait behind the loop without a product
+        // where the loop runs no time, and ptxas then serialises the products.
+        drains &= dot->getBlock() == body && product->carried >= 0 &&
+                  isZeroTile(loop.getInitArgs()[product->carried]);
         for (const ProductOperand *operand : {&product->a, &product->b})
           drains &= operand->source == OperandSource::Ring && operand->load->getBlock() == body;
       }

@@ -97,6 +97,9 @@ bool fitsWgmma(tile::DotOp dot, std::string &why);
 /// Decides which stores of tiles go out by TMA; part of planProducts.
 void planStores(mlir::gpu::GPUFuncOp kernel, const HostSide &host, ProductPlan &plan);
 
+/// Whether a value is a tile of zeros, known now.
+bool isZeroTile(mlir::Value value);
+
 /// The number of a hint of the kernel; nothing if it is absent or no integer.
 std::optional<int64_t> hintOf(mlir::gpu::GPUFuncOp kernel, llvm::StringRef name);
 

@@ -48,8 +48,7 @@ static scf::ForOp accumulatingLoop(tile::DotOp dot, unsigned &index) {
       !argument.hasOneUse() || !dot.getResult().hasOneUse())
     return {};
   index = argument.getArgNumber() - 1;
-  Value init = loop.getInitArgs()[index];
-  bool zero = matchPattern(init, m_Zero()) || matchPattern(init, m_AnyZeroFloat());
+  bool zero = isZeroTile(loop.getInitArgs()[index]);
   return zero && loop.getYieldedValues()[index] == dot.getResult() ? loop : scf::ForOp();
 }
 
