@@ -7,8 +7,6 @@
 #include "girih/Layout/Replicas.h"
 #include "girih/Layout/Shared.h"
 
-#include "Enumerate.h"
-
 namespace girih {
 namespace {
 
@@ -19,13 +17,14 @@ Result<Layout> paddedBuffer(int32_t rows, int32_t cols, int32_t elementBytes, Di
   int32_t length = contiguous == Dim::Col ? cols : rows;
   int32_t lines = contiguous == Dim::Col ? rows : cols;
   int32_t pitch = length + padBytes / elementBytes;
-  return fitLayout({{Dim::Offset, pitch * lines}}, {Dim::Row, Dim::Col},
-                   [&](const Point &slot) {
-                     int32_t line = slot[Dim::Offset] / pitch, at = slot[Dim::Offset] % pitch;
-                     return contiguous == Dim::Col ? Point::element(line, at)
-                                                   : Point::element(at, line);
-                   },
-                   {rows, cols});
+  bool byRows = contiguous == Dim::Col;
+  LayoutSpec spec;
+  spec.repeats = {
+      {Dim::Offset, byRows ? std::vector{0, 1} : std::vector{1, 0}, pitch},
+      {Dim::Offset, byRows ? std::vector{1, 0} : std::vector{0, 1}, lines},
+  };
+  spec.shape = {rows, cols};
+  return Layout::create(spec);
 }
 
 /// Whether every element that a warp needs is in one of its own slots, and no other warp holds it.

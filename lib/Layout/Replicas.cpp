@@ -65,10 +65,16 @@ Result<Layout> replicasOf(const Layout &layout) {
   Result<Layout> replicas = Layout::create(spec);
   if (!replicas)
     return replicas;
+  // Both maps have the same slots, in the same order of visit.
+  std::vector<uint8_t> owns;
+  detail::forEachSlot(replicas->spec(), [&](const Point &, const Point &number) {
+    owns.push_back(number[Dim::Row] == 0);
+  });
   detail::Numbering numbering(layout);
   std::vector<uint8_t> owners(numbering.count(), 0);
-  detail::forEachSlot(layout.spec(), [&](const Point &slot, const Point &element) {
-    if (numbering.contains(element) && replicas->apply(slot)[Dim::Row] == 0)
+  size_t slot = 0;
+  detail::forEachSlot(layout.spec(), [&](const Point &, const Point &element) {
+    if (owns[slot++] && numbering.contains(element))
       owners[numbering.of(element)] += owners[numbering.of(element)] < 2;
   });
   if (std::any_of(owners.begin(), owners.end(), [](uint8_t count) { return count != 1; }))

@@ -279,6 +279,16 @@ Result<Layout> coordinateOf(const Layout &layout, const Extents &shape, int32_t 
     return *error;
   if (auto error = outside(shape, dim, static_cast<int32_t>(shape.size())))
     return *error;
+  if (shape.size() <= 2) {
+    // Rows and columns are what the layout counts.
+    size_t coordinate = dim + 1 == static_cast<int32_t>(shape.size()) ? 1 : 0;
+    LayoutSpec spec{{Dim::Row}, {}, {}, {}};
+    for (const Base &base : layout.spec().bases)
+      spec.bases.push_back({base.dim, {base.to[coordinate]}});
+    for (const Repeat &repeat : layout.spec().repeats)
+      spec.repeats.push_back({repeat.dim, {repeat.step[coordinate]}, repeat.extent});
+    return Layout::create(spec);
+  }
   return fitLayout(insOf(layout, layout.inSize(Dim::Register)), {Dim::Row}, [&](const Point &slot) {
     return Point::element(indexOf(shape, layout.apply(slot))[static_cast<size_t>(dim)], 0);
   });

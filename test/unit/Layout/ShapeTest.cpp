@@ -150,6 +150,21 @@ TEST(Coordinate, OfEachDimension) {
   }
 }
 
+TEST(Coordinate, OfRowsAndColumns) {
+  Layout row = get(coordinateOf(accumulator(), {64, 24}, 0));
+  Layout col = get(coordinateOf(accumulator(), {64, 24}, 1));
+  Layout rows = get(reduceOf(accumulator(), {64, 24}, 1));
+  Layout only = get(coordinateOf(rows, {64}, 0));
+  forEverySlot(accumulator(), [&](const Point &slot) {
+    Point element = accumulator().apply(slot);
+    ASSERT_EQ(row.apply(slot)[Dim::Row], element[Dim::Row]);
+    ASSERT_EQ(col.apply(slot)[Dim::Row], element[Dim::Col]);
+  });
+  forEverySlot(rows, [&](const Point &slot) {
+    ASSERT_EQ(only.apply(slot)[Dim::Row], rows.apply(slot)[Dim::Col]);
+  });
+}
+
 TEST(RegisterSources, OfABroadcast) {
   Layout column = get(expandOf(get(reduceOf(accumulator(), {64, 24}, 1)), {64}, 1));
   auto sources = registerSources(column, accumulator(), [](const Point &element) {
