@@ -25,7 +25,7 @@ Value compare(OpBuilder &builder, Location loc, arith::CmpIPredicate predicate, 
 
 /// Whether one lane may run the role's body alone: every op with an effect is one that a single
 /// thread issues for the role, or stands under the elected lane's condition; waits may be done by
-/// anyone.
+/// anyone. A tile is held by all lanes.
 bool runsInOneLane(RoleOp role) {
   if (role.getWarps() != 1)
     return false;
@@ -37,6 +37,8 @@ bool runsInOneLane(RoleOp role) {
           branch.getCondition().getDefiningOp<ElectOp>() && branch.getElseRegion().empty();
       return elected ? WalkResult::skip() : WalkResult::advance();
     }
+    if (llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile))
+      return WalkResult::interrupt();
     if (isa<scf::ForOp, scf::WhileOp, scf::IndexSwitchOp>(op) || isMemoryEffectFree(op))
       return WalkResult::advance();
     return WalkResult::interrupt();

@@ -93,3 +93,25 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// A reduction needs all lanes of its warp, although it has no effect.
+// CHECK-LABEL: gpu.func @lanes
+// CHECK: wg.role = {first = 0 : i32, name = "sum", single = false, warps = 1 : i32}
+#t = #wg.layout<{lane: [[0,1],[0,2],[0,4],[0,8],[0,16]]}>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @lanes() kernel {
+    wg.specialize {
+      wg.role @sum warps(1) {
+        %i = tile.iota dim(0) : tensor<32xi32, #t>
+        %s = tile.reduce %i dim(0) : tensor<32xi32, #t> -> i32 {
+        ^bb0(%a: i32, %b: i32):
+          %c = arith.addi %a, %b : i32
+          tile.yield %c : i32
+        }
+      }
+    }
+    gpu.return
+  }
+}
