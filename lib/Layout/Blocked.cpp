@@ -53,6 +53,13 @@ private:
 
 } // namespace
 
+static std::optional<LayoutError> threadsError(int32_t warps, int32_t warpgroups) {
+  if ((warps == 1 || warps == 2 || warps == 4) && warpgroups >= 1)
+    return std::nullopt;
+  return LayoutError{"a tile is shared by 1, 2 or 4 warps of at least one warpgroup, found " +
+                     std::to_string(warps) + " of " + std::to_string(warpgroups)};
+}
+
 Result<Layout> blocked(const Extents &shape, int32_t fastest, int32_t vector, int32_t warps,
                        int32_t warpgroups) {
   if (shape.empty() || fastest < 0 || fastest >= static_cast<int32_t>(shape.size()))
@@ -62,9 +69,8 @@ Result<Layout> blocked(const Extents &shape, int32_t fastest, int32_t vector, in
   if (vector < 1 || shape[fast] % vector != 0)
     return LayoutError{"an extent of " + std::to_string(shape[fast]) +
                        " is no whole number of vectors of " + std::to_string(vector)};
-  if ((warps != 1 && warps != 2 && warps != 4) || warpgroups < 1)
-    return LayoutError{"a tile is shared by 1, 2 or 4 warps of at least one warpgroup, found " +
-                       std::to_string(warps) + " of " + std::to_string(warpgroups)};
+  if (auto error = threadsError(warps, warpgroups))
+    return *error;
   std::vector<size_t> order = {fast};
   for (size_t i = shape.size(); i-- > 0;)
     if (i != fast)
@@ -77,6 +83,26 @@ Result<Layout> blocked(const Extents &shape, int32_t fastest, int32_t vector, in
   shares.spread(Dim::Warp, slowestFirst, warps);
   shares.spread(Dim::Warpgroup, slowestFirst, warpgroups);
   shares.rest(order);
+  return Layout::create(shares.spec);
+}
+
+Result<Layout> innermost(const Extents &shape, int32_t group, int32_t warps, int32_t warpgroups) {
+  if (auto error = threadsError(warps, warpgroups))
+    return *error;
+  if (shape.empty() || group < 1 || shape.back() % group != 0)
+    return LayoutError{"the last extent is no multiple of " + std::to_string(group)};
+  Shares shares(shape);
+  std::vector<size_t> last = {shape.size() - 1}, all;
+  for (size_t i = shape.size(); i-- > 0;)
+    all.push_back(i);
+  for (auto [dim, count] :
+       {std::pair(Dim::Lane, 32), {Dim::Warp, warps}, {Dim::Warpgroup, warpgroups}}) {
+    int32_t taken = std::gcd(group, count);
+    shares.take(dim, last.front(), taken);
+    shares.spread(dim, {}, count / taken);
+    group /= taken;
+  }
+  shares.rest(all);
   return Layout::create(shares.spec);
 }
 

@@ -13,40 +13,53 @@ namespace {
 
 constexpr int32_t kWarpsPerGroup = 4;
 
-/// One digit of the canonical form, bits of counters apart.
+/// A digit of an index: index / stride % extent.
 struct Digit {
   Dim dim;
   int32_t stride, extent;
 };
 
-std::vector<Digit> digitsOf(const Layout &layout) {
-  std::vector<Digit> digits;
-  for (Dim dim : {Dim::Register, Dim::Lane, Dim::Warp, Dim::Warpgroup}) {
-    int32_t stride = 1;
-    for (const Base &base : layout.spec().bases)
-      if (base.dim == dim) {
-        digits.push_back({dim, stride, 2});
-        stride *= 2;
-      }
-    for (const Repeat &repeat : layout.spec().repeats)
-      if (repeat.dim == dim) {
-        // A counter of a power of two is so many bits.
-        bool bits = std::has_single_bit(static_cast<uint32_t>(repeat.extent));
-        for (int32_t i = 1; i < repeat.extent; i *= 2) {
-          digits.push_back({dim, stride, bits ? 2 : repeat.extent});
-          stride *= bits ? 2 : repeat.extent;
-          if (!bits)
-            break;
-        }
-      }
-  }
-  return digits;
-}
-
 Point slotAt(Dim dim, int32_t index) {
   Point slot;
   slot[dim] = index;
   return slot;
+}
+
+/// The digits of the canonical form, bits of counters apart. A counter that walks on from one
+/// dimension of the tile into the next, as over rows that are two dimensions, is one digit for
+/// each.
+std::vector<Digit> digitsOf(const Layout &layout, const Extents &shape) {
+  std::vector<Digit> digits;
+  for (Dim dim : {Dim::Register, Dim::Lane, Dim::Warp, Dim::Warpgroup}) {
+    int32_t stride = 1;
+    auto add = [&](int32_t extent) {
+      digits.push_back({dim, stride, extent});
+      stride *= extent;
+    };
+    // How many steps from 0 the digit that begins at `stride` stays in the dimensions of its first.
+    auto straight = [&](int32_t extent) {
+      Extents first = indexOf(shape, layout.apply(slotAt(dim, stride)));
+      for (int32_t count = 2; count < extent; ++count) {
+        Extents index = indexOf(shape, layout.apply(slotAt(dim, stride * count)));
+        for (size_t i = 0; i < index.size(); ++i)
+          if (index[i] != count * first[i])
+            return extent % count == 0 ? count : extent;
+      }
+      return extent;
+    };
+    for (const Base &base : layout.spec().bases)
+      if (base.dim == dim)
+        add(2);
+    for (const Repeat &repeat : layout.spec().repeats)
+      if (repeat.dim == dim)
+        for (int32_t left = repeat.extent; left > 1;) {
+          bool bits = std::has_single_bit(static_cast<uint32_t>(left));
+          int32_t extent = bits ? 2 : straight(left);
+          add(extent);
+          left /= extent;
+        }
+  }
+  return digits;
 }
 
 } // namespace
@@ -68,7 +81,7 @@ Result<Reduction> analyseReduction(const Layout &layout, const Extents &shape, i
   Result<Layout> none = Layout::create({{Dim::Row}, {}, {}, {}});
   Reduction result{{}, {}, whole ? 1 : reduced->inSize(Dim::Register), 0, 0, *none, *none, 1};
   LayoutSpec firstWarp{{Dim::Row}, {}, {}, {}}, laneSlot = firstWarp;
-  for (const Digit &digit : digitsOf(layout)) {
+  for (const Digit &digit : digitsOf(layout, shape)) {
     Point slot = slotAt(digit.dim, digit.stride);
     Extents index = indexOf(shape, layout.apply(slot));
     int32_t along = index[static_cast<size_t>(dim)];

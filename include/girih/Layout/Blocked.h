@@ -18,6 +18,12 @@ namespace girih {
 Result<Layout> blocked(const Extents &shape, int32_t fastest, int32_t vector, int32_t warps,
                        int32_t warpgroups);
 
+/// Each `group` innermost elements of a tile over lanes, then warps and warpgroups, the groups one
+/// after the other in registers; the threads that are left over hold the same. Tiles of any two
+/// shapes that have the same elements have it in common if `group`, a power of two, divides both
+/// last extents.
+Result<Layout> innermost(const Extents &shape, int32_t group, int32_t warps, int32_t warpgroups);
+
 } // namespace girih
 
 #endif // GIRIH_LAYOUT_BLOCKED_H

@@ -3,6 +3,8 @@
 
 #include "LayoutProblem.h"
 
+#include "girih/Layout/Reduction.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -17,6 +19,27 @@ RankedTensorType Tie::type() const {
 
 Extents tileExtents(RankedTensorType type) {
   return Extents(type.getShape().begin(), type.getShape().end());
+}
+
+std::optional<std::string> unsuitable(Operation *op, const Layout &layout, RankedTensorType tile) {
+  if (!isa<tile::ReduceOp, tile::ScanOp>(op))
+    return std::nullopt;
+  int64_t dim = cast<IntegerAttr>(op->getAttr("dim")).getInt();
+  auto reduction = analyseReduction(layout, tileExtents(tile), static_cast<int32_t>(dim));
+  if (!reduction)
+    return reduction.error();
+  if (!isa<tile::ScanOp>(op))
+    return std::nullopt;
+  auto order = scanOrder(*reduction, static_cast<int32_t>(tile.getDimSize(dim)));
+  return order ? std::nullopt : std::optional(order.error());
+}
+
+/// Whether each coordinate of a tile is a layout too: a load asks for them one by one.
+static bool hasCoordinates(const Layout &layout, const Extents &shape) {
+  for (size_t dim = 0; shape.size() > 2 && dim < shape.size(); ++dim)
+    if (!coordinateOf(layout, shape, static_cast<int32_t>(dim)))
+      return false;
+  return true;
 }
 
 bool isFreeTile(Operation *op) {
@@ -256,7 +279,9 @@ girih::Result<LayoutAttr> LayoutProblem::answer(const Link &link, bool isForward
   girih::Result<Layout> made = isForward ? behind(link.op, layout.getLayout(), source, result)
                                          : before(link.op, layout.getLayout(), source, result);
   girih::Result<LayoutAttr> found = LayoutError{made.error()};
-  if (made)
+  if (made && !hasCoordinates(*made, isForward ? result : source))
+    found = LayoutError{"the coordinates of its elements are no atom with repeats"};
+  else if (made)
     found = LayoutAttr::get(layout.getContext(), *made);
   answers.emplace(std::move(question), found);
   return found;

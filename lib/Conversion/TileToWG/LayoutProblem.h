@@ -44,6 +44,11 @@ struct Link {
 /// Extents as the layout library takes them.
 Extents tileExtents(mlir::RankedTensorType type);
 
+/// Why an op cannot work on a tile in a layout, if it cannot: reductions and scans must tell what
+/// lies along their dimension from what does not.
+std::optional<std::string> unsuitable(mlir::Operation *op, const Layout &layout,
+                                      mlir::RankedTensorType tile);
+
 /// A tile that any thread can make in any layout: a constant, a splat, an iota.
 bool isFreeTile(mlir::Operation *op);
 

@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <deque>
+#include <numeric>
 
 using namespace mlir;
 
@@ -152,6 +153,8 @@ private:
         assign(i, defaultLayout(tie(i).type(), warpsAround(tie(i).op)));
     if (options.convertAccesses)
       reconsiderAccesses();
+    for (unsigned i = 0; i < problem.ties.size(); ++i)
+      suit(i);
     for (auto [i, link] : llvm::enumerate(problem.links))
       if (!settle(link) && !unsettled)
         unsettled = static_cast<unsigned>(i);
@@ -269,16 +272,9 @@ private:
       return true;
     }
     reason = made.error();
-    // A plain layout of the source, which most shapes take.
-    RankedTensorType type = from.type();
-    int64_t warps = warpsAround(link.op);
-    for (int64_t dim = type.getRank() - 1; dim >= 0 && from.values.empty(); --dim) {
-      auto plain = blocked(tileExtents(type), static_cast<int32_t>(dim), 1,
-                           static_cast<int32_t>(std::min<int64_t>(warps, 4)),
-                           static_cast<int32_t>(std::max<int64_t>(warps / 4, 1)));
-      if (!plain)
+    for (LayoutAttr layout : plainLayouts(from.type(), to.type(), warpsAround(link.op))) {
+      if (!from.values.empty() || !isSuitable(link.op, layout, from.type()))
         continue;
-      LayoutAttr layout = LayoutAttr::get(link.op->getContext(), *plain);
       if (auto made = problem.forward(link, layout)) {
         from.layout = layout;
         to.layout = *made;
@@ -286,6 +282,49 @@ private:
       }
     }
     return false;
+  }
+
+  /// Layouts that any op on shapes takes: blocked along some dimension, or what two shapes of the
+  /// same elements have in common.
+  static SmallVector<LayoutAttr> plainLayouts(RankedTensorType type, RankedTensorType result,
+                                              int64_t warps) {
+    int32_t perGroup = static_cast<int32_t>(std::min<int64_t>(warps, 4));
+    int32_t groups = static_cast<int32_t>(std::max<int64_t>(warps / 4, 1));
+    SmallVector<LayoutAttr> layouts;
+    auto add = [&](const girih::Result<Layout> &layout) {
+      if (layout)
+        layouts.push_back(LayoutAttr::get(type.getContext(), *layout));
+    };
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim)
+      add(blocked(tileExtents(type), static_cast<int32_t>(dim), 1, perGroup, groups));
+    int64_t common = std::gcd(type.getShape().back(), result.getShape().back());
+    add(innermost(tileExtents(type), static_cast<int32_t>(common & -common), perGroup, groups));
+    return layouts;
+  }
+
+  bool isSuitable(Operation *op, LayoutAttr layout, RankedTensorType type) {
+    if (!isa<tile::ReduceOp, tile::ScanOp>(op))
+      return true;
+    std::tuple key(isa<tile::ScanOp>(op), op->getAttr("dim").getAsOpaquePointer(),
+                   tileExtents(type), layout.getAsOpaquePointer());
+    auto [entry, isNew] = suitable.try_emplace(std::move(key), false);
+    if (isNew)
+      entry->second = !unsuitable(op, layout.getLayout(), type);
+    return entry->second;
+  }
+
+  /// Gives a scan, or the source of a reduction, a layout that it can work on.
+  void suit(unsigned i) {
+    Tie &tie = this->tie(i);
+    bool isWorked =
+        isa<tile::ScanOp>(tie.op) || (isa<tile::ReduceOp>(tie.op) && tie.values.empty());
+    if (!isWorked || tie.isFixed || isSuitable(tie.op, tie.layout, tie.type()))
+      return;
+    for (LayoutAttr layout : plainLayouts(tie.type(), tie.type(), warpsAround(tie.op)))
+      if (isSuitable(tie.op, layout, tie.type())) {
+        tie.layout = layout;
+        return;
+      }
   }
 
   LogicalResult report(const Link &link, const std::string &why) {
@@ -300,6 +339,7 @@ private:
   LayoutProblem &problem;
   ConversionPrices &prices;
   const AssignLayoutsOptions &options;
+  std::map<std::tuple<bool, const void *, Extents, const void *>, bool> suitable;
   /// The layouts that are given, by tie; null for those to be decided.
   SmallVector<LayoutAttr> fixed;
   bool atLast = false;

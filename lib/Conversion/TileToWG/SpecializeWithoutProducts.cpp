@@ -23,14 +23,18 @@ static int64_t largestTile(gpu::GPUFuncOp kernel) {
 /// The warps that the hints ask for, or what the largest tile suggests. 32 elements a thread leave
 /// registers for a few tiles of that size at once; a fifth warpgroup would halve them.
 static FailureOr<int64_t> chooseWarps(gpu::GPUFuncOp kernel) {
-  if (auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr))
-    if (Attribute hint = hints.get("warps")) {
-      auto warps = dyn_cast<IntegerAttr>(hint);
-      if (warps && llvm::is_contained({1, 2, 4, 8, 12, 16, 20, 24, 28, 32}, warps.getInt()))
-        return warps.getInt();
-      return kernel.emitError("the hint warps is ")
-             << hint << "; expected 1, 2 or a multiple of 4 up to 32 (whole warpgroups)";
-    }
+  auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr);
+  for (NamedAttribute hint : hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
+    if (hint.getName() != "warps")
+      return kernel.emitError("the hint ")
+             << hint.getName().getValue()
+             << " is for kernels with products, and this one has none; expected only warps";
+    auto warps = dyn_cast<IntegerAttr>(hint.getValue());
+    if (warps && llvm::is_contained({1, 2, 4, 8, 12, 16, 20, 24, 28, 32}, warps.getInt()))
+      return warps.getInt();
+    return kernel.emitError("the hint warps is ")
+           << hint.getValue() << "; expected 1, 2 or a multiple of 4 up to 32 (whole warpgroups)";
+  }
   int64_t warpgroups = 1;
   while (warpgroups < 4 && largestTile(kernel) > warpgroups * 128 * 32)
     warpgroups *= 2;

@@ -10,6 +10,15 @@ gpu.module @device {
 // -----
 
 gpu.module @device {
+  // expected-error @+1 {{the hint stages is for kernels with products, and this one has none; expected only warps}}
+  gpu.func @staged() kernel attributes {girih.hints = {stages = 3 : i32}} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @device {
   // expected-error @+1 {{has several blocks; expected structured control flow (scf)}}
   gpu.func @blocks() kernel {
     cf.br ^next

@@ -55,6 +55,16 @@ TEST(Blocked, AnyShape) {
       }
 }
 
+TEST(Innermost, ShapesOfTheSameElementsHaveItInCommon) {
+  Layout layout = get(innermost({3, 5, 96}, 8, 4, 1));
+  EXPECT_EQ(get(reshapeOf(layout, {3, 5, 96}, {20, 72})), get(innermost({20, 72}, 8, 4, 1)));
+  forEverySlot(layout, [&](const Point &slot) {
+    int flat = slot[Dim::Register] * 8 + slot[Dim::Lane] % 8;
+    ASSERT_EQ(layout.apply(slot), Point::element(flat / 96, flat % 96));
+  });
+  EXPECT_EQ(innermost({4, 6}, 4, 4, 1).error(), "the last extent is no multiple of 4");
+}
+
 TEST(Blocked, Refuses) {
   EXPECT_EQ(blocked({64, 6}, 1, 4, 4, 1).error(),
             "an extent of 6 is no whole number of vectors of 4");

@@ -59,6 +59,16 @@ TEST(Reduction, ADigitAlongTwoDimensionsIsRefused) {
             "every 1 of 'lane' moves along dimension 1 and along another one at once");
 }
 
+TEST(Reduction, ACounterOverTwoDimensionsIsADigitOfEach) {
+  Layout layout = get(Layout::parse("{} repeat {register: [1,0] x 21}"));
+  Reduction rows = reduction(layout, {7, 3, 1}, 0);
+  ASSERT_EQ(rows.digits.size(), 1u);
+  EXPECT_EQ(rows.digits[0].stride, 3);
+  EXPECT_EQ(rows.digits[0].extent, 7);
+  EXPECT_EQ(rows.digits[0].step, 1);
+  EXPECT_EQ(scanOrder(rows, 7)->size(), 1u);
+}
+
 TEST(ScanOrder, FromRegistersToWarps) {
   Layout layout = get(Layout::parse("{register: [[0,1],[0,128]], lane: "
                                     "[[0,2],[0,4],[0,8],[0,16],[0,32]], warp: [[0,64],[1,0]]}"));
