@@ -124,6 +124,7 @@ public:
       : host(host), resources(resources), diagnostics(diagnostics) {}
 
   std::optional<std::string> run(mlir::ModuleOp module, const std::string &arch) {
+    sources = target::declaredSources(module);
     json::Array kernels;
     module.walk([&](LLVM::LLVMFuncOp function) {
       if (!isKernel(function))
@@ -321,6 +322,16 @@ private:
     }
     if (auto launch = llvm::dyn_cast<plan::LaunchOp>(op))
       return launchStep(launch);
+    if (auto records = llvm::dyn_cast<plan::RecordsOp>(op))
+      return push(json::Object{{"op", "records"}, {"limit", records.getLimit()}}, records);
+    if (auto print = llvm::dyn_cast<plan::PrintOp>(op))
+      return printStep(print);
+    if (auto assertion = llvm::dyn_cast<plan::AssertOp>(op))
+      return push(json::Object{{"op", "assert"},
+                               {"records", index(assertion.getRecords())},
+                               {"site", assertion.getSite()},
+                               {"message", assertion.getMessage()},
+                               {"where", relativePlaces(op)}});
     fail(op, "'" + op->getName().getStringRef().str() +
                  "' cannot stand in a plan: the runtime interprets signed integer arithmetic, "
                  "comparisons and the operations of the plan dialect");
@@ -338,6 +349,32 @@ private:
                       {"order", json::Array(type.getOrder())},
                       {"swizzle", type.getSwizzle()}},
          map);
+  }
+
+  void printStep(plan::PrintOp print) {
+    std::string dtype = dtypeName(print.getElementType());
+    if (dtype.empty())
+      return fail(print, "the printed type has no name in a manifest");
+    push(json::Object{{"op", "print"},
+                      {"records", index(print.getRecords())},
+                      {"site", print.getSite()},
+                      {"label", print.getLabel()},
+                      {"dtype", dtype},
+                      {"shape", json::Array(print.getShape())}});
+  }
+
+  /// The chain of an op's location as the location table has it: [function, line, column],
+  /// innermost first, lines counted from the function's first.
+  json::Array relativePlaces(mlir::Operation *op) {
+    json::Array chain;
+    for (const target::Place &place : target::placesOf(op->getLoc())) {
+      int64_t first = 1;
+      for (const image::Function &source : sources)
+        if (source.name == place.function)
+          first = source.line;
+      chain.push_back(json::Array{place.function, place.line - first + 1, place.column});
+    }
+    return chain;
   }
 
   void launchStep(plan::LaunchOp launch) {
@@ -358,6 +395,7 @@ private:
   plan::HostOp host;
   const target::PtxasOutput &resources;
   std::vector<Diagnostic> &diagnostics;
+  std::vector<image::Function> sources;
   llvm::StringMap<int64_t> kernelIndex;
   llvm::DenseMap<mlir::Value, int64_t> indices;
   json::Array plan;

@@ -11,9 +11,11 @@
 namespace girih::runtime {
 namespace {
 
-/// A binary format of IEEE 754: bits of the exponent, bits of the fraction.
+/// A binary format as IEEE 754 has them: bits of the exponent, bits of the fraction, and whether
+/// the largest exponent stands for infinities and NaNs (in e4m3 only all ones are a NaN).
 struct Format {
   int exponent, fraction;
+  bool infinities = true;
 };
 
 Format formatOf(DType type) {
@@ -26,15 +28,19 @@ Format formatOf(DType type) {
     return {5, 10};
   case DType::BF16:
     return {8, 7};
+  case DType::E5M2:
+    return {5, 2};
+  case DType::E4M3:
+    return {4, 3, false};
   default:
-    throw Error(std::string("a scalar of ") + name(type) + " cannot be passed");
+    throw Error(std::string(name(type)) + " is no floating-point type");
   }
 }
 
 } // namespace
 
 uint64_t floatBits(DType type, double number) {
-  auto [exponentBits, fractionBits] = formatOf(type);
+  auto [exponentBits, fractionBits, hasInfinities] = formatOf(type);
   uint64_t sign = uint64_t{std::signbit(number)} << (exponentBits + fractionBits);
   uint64_t infinity = ((uint64_t{1} << exponentBits) - 1) << fractionBits;
   if (std::isnan(number))
@@ -56,9 +62,24 @@ uint64_t floatBits(DType type, double number) {
 bool overflows(DType type, double number) {
   if (!std::isfinite(number))
     return false;
-  auto [exponentBits, fractionBits] = formatOf(type);
+  auto [exponentBits, fractionBits, hasInfinities] = formatOf(type);
   uint64_t infinity = ((uint64_t{1} << exponentBits) - 1) << fractionBits;
   return floatBits(type, std::abs(number)) == infinity;
+}
+
+double floatValue(DType type, uint64_t bits) {
+  auto [exponentBits, fractionBits, hasInfinities] = formatOf(type);
+  int top = (1 << exponentBits) - 1, bias = (1 << (exponentBits - 1)) - 1;
+  auto fraction = static_cast<double>(bits & ((uint64_t{1} << fractionBits) - 1));
+  double one = std::ldexp(1.0, fractionBits);
+  int exponent = static_cast<int>(bits >> fractionBits) & top;
+  double magnitude =
+      std::ldexp(fraction + (exponent > 0 ? one : 0), std::max(exponent, 1) - bias - fractionBits);
+  if (exponent == top && hasInfinities)
+    magnitude = fraction == 0 ? HUGE_VAL : std::nan("");
+  else if (exponent == top && fraction == one - 1)
+    magnitude = std::nan("");
+  return bits >> (exponentBits + fractionBits) & 1 ? -magnitude : magnitude;
 }
 
 } // namespace girih::runtime

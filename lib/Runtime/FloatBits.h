@@ -18,6 +18,9 @@ uint64_t floatBits(DType type, double number);
 /// Whether a finite `number` would become an infinity.
 bool overflows(DType type, double number);
 
+/// The number that bits of a floating-point type (those above, e4m3, e5m2) stand for.
+double floatValue(DType type, uint64_t bits);
+
 } // namespace girih::runtime
 
 #endif // GIRIH_LIB_RUNTIME_FLOATBITS_H

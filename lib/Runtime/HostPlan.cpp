@@ -8,6 +8,7 @@
 
 #include "Arithmetic.h"
 #include "FloatBits.h"
+#include "Records.h"
 #include "TensorMap.h"
 
 #include <algorithm>
@@ -44,6 +45,12 @@ void HostPlan::run() {
       break;
     case StepKind::Launch:
       runLaunch(step);
+      break;
+    case StepKind::Records:
+      value = allocate(recordsHeader + step.value * sizeof(Record), /*zero=*/true);
+      break;
+    case StepKind::Print:
+    case StepKind::Assert: // what they say is done when the launches have run
       break;
     default:
       value = runExpression(step);
@@ -103,6 +110,31 @@ int64_t HostPlan::runWorkspace(const Step &step) {
     throw LaunchError(manifest.name + ": the workspace would have " + std::to_string(bytes) +
                       " bytes");
   return allocate(bytes, step.zero);
+}
+
+bool HostPlan::hasRecords() const {
+  return std::any_of(manifest.plan.begin(), manifest.plan.end(),
+                     [](const Step &step) { return step.kind == StepKind::Records; });
+}
+
+void HostPlan::report(const Print &print, const Resolve &resolve) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (manifest.plan[i].kind != StepKind::Records)
+      continue;
+    uint32_t asked = 0;
+    device.copyToHost(&asked, values[i], sizeof(asked));
+    std::vector<Record> records(std::min<int64_t>(asked, manifest.plan[i].value));
+    device.copyToHost(records.data(), values[i] + recordsHeader, records.size() * sizeof(Record));
+    std::vector<const Step *> sites;
+    for (const Step &step : manifest.plan)
+      if ((step.kind == StepKind::Print || step.kind == StepKind::Assert) && step.records == i)
+        sites.push_back(&step);
+    Report found = makeReport(records, sites, asked - records.size());
+    if (!found.text.empty())
+      print(found.text);
+    if (found.failed)
+      throw DeviceError(resolve(*found.failed) + found.failed->message + found.failedAt);
+  }
 }
 
 void HostPlan::runTensorMap(const Step &step) {

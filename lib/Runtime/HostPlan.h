@@ -7,9 +7,7 @@
 #ifndef GIRIH_LIB_RUNTIME_HOSTPLAN_H
 #define GIRIH_LIB_RUNTIME_HOSTPLAN_H
 
-#include "girih/Runtime/Argument.h"
-#include "girih/Runtime/Device.h"
-#include "girih/Runtime/Manifest.h"
+#include "girih/Runtime/Program.h"
 
 namespace girih::runtime {
 
@@ -26,6 +24,13 @@ public:
   HostPlan &operator=(const HostPlan &) = delete;
 
   void run();
+
+  /// Whether kernels leave records for the host.
+  bool hasRecords() const;
+  using Resolve = std::function<std::string(const Step &)>;
+  /// Once the launches have run: prints what kernels recorded; throws DeviceError for a failed
+  /// assertion, after what `resolve` says of its place ("gemm.py:20:8: ").
+  void report(const Print &print, const Resolve &resolve) const;
 
 private:
   int64_t runExpression(const Step &step) const;

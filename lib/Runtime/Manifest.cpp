@@ -18,6 +18,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t maxRecords = int64_t{1} << 24; ///< 512 MiB of them
+
 [[noreturn]] void damaged(const std::string &what) {
   throw Error("the manifest is damaged: " + what);
 }
@@ -99,6 +101,9 @@ const std::map<std::string, StepKind> &stepKinds() {
                                                         {"tensor_map", StepKind::TensorMap},
                                                         {"workspace", StepKind::Workspace},
                                                         {"launch", StepKind::Launch},
+                                                        {"records", StepKind::Records},
+                                                        {"print", StepKind::Print},
+                                                        {"assert", StepKind::Assert},
                                                         {"select", StepKind::Select},
                                                         {"add", StepKind::Add},
                                                         {"sub", StepKind::Sub},
@@ -171,6 +176,28 @@ public:
     case StepKind::Launch:
       readLaunch(step, object);
       break;
+    case StepKind::Records:
+      step.value = object.at("limit").get<int64_t>();
+      if (step.value < 1 || step.value > maxRecords)
+        fail("room for " + std::to_string(step.value) + " records, expected 1 to " +
+             std::to_string(maxRecords));
+      break;
+    case StepKind::Print:
+      step.dtype = readDType(object);
+      step.message = object.at("label").get<std::string>();
+      step.shape = object.at("shape").get<std::vector<int64_t>>();
+      for (int64_t extent : step.shape)
+        if (extent < 1)
+          fail("a shape with the extent " + std::to_string(extent));
+      readSite(step, object);
+      break;
+    case StepKind::Assert:
+      step.message = object.at("message").get<std::string>();
+      for (const json &place : object.value("where", json::array()))
+        step.where.push_back({place.at(0).get<std::string>(), place.at(1).get<int64_t>(),
+                              place.at(2).get<int64_t>()});
+      readSite(step, object);
+      break;
     default: {
       addIntegers(step, object.at("args"));
       size_t expected = step.kind == StepKind::Select ? 3 : 2;
@@ -200,9 +227,19 @@ private:
   }
 
   bool isInteger64(const Step &step) const {
-    return step.kind != StepKind::TensorMap && step.kind != StepKind::Workspace &&
-           step.kind != StepKind::Address && step.kind != StepKind::Require &&
-           step.kind != StepKind::Launch && !isFloat(step);
+    switch (step.kind) {
+    case StepKind::TensorMap:
+    case StepKind::Workspace:
+    case StepKind::Address:
+    case StepKind::Require:
+    case StepKind::Launch:
+    case StepKind::Records:
+    case StepKind::Print:
+    case StepKind::Assert:
+      return false;
+    default:
+      return !isFloat(step);
+    }
   }
 
   static bool isInteger(DType type) { return runtime::isInteger(type); }
@@ -249,6 +286,13 @@ private:
       fail("swizzle " + std::to_string(step.swizzle) + ", expected 0, 32, 64 or 128");
   }
 
+  void readSite(Step &step, const json &object) const {
+    step.records = earlier(object.at("records"));
+    if (manifest.plan[step.records].kind != StepKind::Records)
+      fail("step " + std::to_string(step.records) + " holds no records");
+    step.site = object.at("site").get<unsigned>();
+  }
+
   void readLaunch(Step &step, const json &object) const {
     step.kernel = object.at("kernel").get<unsigned>();
     if (step.kernel >= manifest.kernels.size())
@@ -276,7 +320,8 @@ private:
     case KernelParameterKind::TensorMap:
       return step.kind == StepKind::TensorMap;
     case KernelParameterKind::Pointer:
-      return step.kind == StepKind::Workspace || step.kind == StepKind::Address;
+      return step.kind == StepKind::Workspace || step.kind == StepKind::Records ||
+             step.kind == StepKind::Address;
     case KernelParameterKind::Scalar:
       break;
     }

@@ -11,7 +11,14 @@
 
 #include "girih/Image/Image.h"
 
+#include <cstdio>
+
 namespace girih::runtime {
+
+static void printToStdout(const std::string &text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
   // Errors of the image library become the runtime's own, so that users catch one family.
@@ -78,8 +85,23 @@ void Program::load(Device &device) {
   functions = std::move(found);
 }
 
+std::string Program::resolve(const Step &assertion) const {
+  image::LocationTable table = image::readLocations(image);
+  std::string text;
+  for (const PlaceInFunction &place : assertion.where) {
+    image::ResolvedFrame frame{place.function, "", place.line, place.column};
+    for (const image::Function &function : table.functions)
+      if (function.name == place.function && !function.file.empty()) {
+        frame.file = function.file;
+        frame.line += function.line - 1;
+      }
+    text += (text.empty() ? "" : ", called from ") + frame.text();
+  }
+  return text.empty() ? "" : text + ": ";
+}
+
 Wait Program::launch(Device &device, const std::vector<Argument> &arguments, cuda::CUstream stream,
-                     const Interrupted &interrupted) {
+                     const Interrupted &interrupted, const Print &print) {
   checkArguments(contents, arguments);
   device.announce();
   Device::Turn turn = device.takeTurn(interrupted);
@@ -89,7 +111,24 @@ Wait Program::launch(Device &device, const std::vector<Argument> &arguments, cud
   load(device);
   HostPlan plan(contents, arguments, device, functions, stream);
   plan.run();
-  return device.driver().isEmulated() ? device.synchronize(stream, interrupted) : Wait::Done;
+  if (!plan.hasRecords())
+    return device.driver().isEmulated() ? device.synchronize(stream, interrupted) : Wait::Done;
+  auto report = [&] {
+    plan.report(print ? print : printToStdout, [&](const Step &step) { return resolve(step); });
+  };
+  Wait outcome;
+  try {
+    outcome = device.synchronize(stream, interrupted);
+  } catch (const DeviceError &) {
+    // What was printed until then helps, and a failed assertion says more than what came of it. The
+    // memory of a GPU cannot be read after an error.
+    if (device.driver().isEmulated())
+      report();
+    throw;
+  }
+  if (outcome == Wait::Done)
+    report();
+  return outcome;
 }
 
 } // namespace girih::runtime

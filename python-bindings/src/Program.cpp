@@ -53,6 +53,12 @@ rt::Argument toArgument(nb::handle object, const rt::Manifest &manifest, size_t 
                         typeName(nb::handle(object)));
 }
 
+/// Python's own print, so that notebooks and tests see the text.
+void print(const std::string &text) {
+  nb::gil_scoped_acquire gil;
+  nb::module_::import_("builtins").attr("print")(text, nb::arg("end") = "");
+}
+
 void launch(rt::Program &program, nb::sequence objects, uintptr_t stream) {
   std::vector<rt::Argument> arguments;
   size_t count = nb::len(objects);
@@ -68,7 +74,7 @@ void launch(rt::Program &program, nb::sequence objects, uintptr_t stream) {
   {
     nb::gil_scoped_release released;
     outcome = program.launch(rt::Device::get(), arguments, reinterpret_cast<cuda::CUstream>(stream),
-                             signalArrived);
+                             signalArrived, print);
   }
   if (outcome == rt::Wait::Stopped)
     nb::raise_python_error();

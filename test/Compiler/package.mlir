@@ -40,7 +40,10 @@
 // MANIFEST-SAME: {"bytes":12,"op":"workspace","zero":true},
 // MANIFEST-SAME: {"op":"scalar","parameter":2},
 // MANIFEST-SAME: {"array":3,"op":"address"},
-// MANIFEST-SAME: {"args":[13,5,14,15],"grid":[12,3,3],"kernel":0,"op":"launch"}]
+// MANIFEST-SAME: {"args":[13,5,14,15],"grid":[12,3,3],"kernel":0,"op":"launch"},
+// MANIFEST-SAME: {"limit":100,"op":"records"},
+// MANIFEST-SAME: {"dtype":"u32","label":"x","op":"print","records":17,"shape":[4,8],"site":0},
+// MANIFEST-SAME: {"message":"n is odd","op":"assert","records":17,"site":1,"where":{{\[\["helper",3,4\],\["fill",12,8\]\]\}\]}}
 // MANIFEST-SAME: "schema":1
 
 // REPORT: kernel fill
@@ -81,4 +84,7 @@ plan.host @fill(%a: !plan.array<bf16, rank = 2, contiguous = 1, aligned, in>, %n
   %memory = plan.workspace %grid {zero} : !plan.workspace
   plan.launch @device::@fill grid(%grid, %c1, %c1) args(%memory, %n, %x, %bytes)
       : !plan.workspace, ui32, f32, !plan.array<ui8, rank = 3, out>
+  %notes = plan.records 100 : !plan.workspace
+  plan.print %notes[0], "x", [4, 8] : ui32
+  plan.assert %notes[1], "n is odd" loc(callsite("helper"("f.py":3:4) at "fill"("f.py":12:8)))
 }

@@ -69,6 +69,9 @@ enum class StepKind {
   TensorMap,
   Workspace,
   Launch,
+  Records,
+  Print,
+  Assert,
   Select,
   Add,
   Sub,
@@ -91,17 +94,27 @@ enum class StepKind {
 /// What a query may ask of the device.
 enum class DeviceQuery { MultiprocessorCount };
 
+/// A place in a function of the user's: lines count from the function's first.
+struct PlaceInFunction {
+  std::string function;
+  int64_t line = 0, column = 0;
+};
+
 /// One step of the plan; its value is referred to by its index.
 struct Step {
   StepKind kind = StepKind::Constant;
-  int64_t value = 0;      ///< Constant: the value
+  int64_t value = 0;      ///< Constant: the value; Records: how many
   unsigned parameter = 0; ///< Dim, Stride, Scalar, Address, TensorMap: index of the parameter
   unsigned dim = 0;       ///< Dim, Stride
   DeviceQuery query = DeviceQuery::MultiprocessorCount;
   /// Expressions: the operands. Require: the condition, then the values of the message. Workspace:
   /// its bytes. Launch: the three extents of the grid, then the kernel's arguments.
   std::vector<unsigned> operands;
-  std::string message; ///< Require: "{0}" stands for the first value
+  /// Require: "{0}" stands for the first value. Assert: the message. Print: the label.
+  std::string message;
+  unsigned records = 0, site = 0;     ///< Print, Assert: the step with the records; whose they are
+  std::vector<int64_t> shape;         ///< Print, with `dtype`
+  std::vector<PlaceInFunction> where; ///< Assert: innermost first
   // TensorMap: box in logical order, dimensions from the fastest to the slowest, swizzle span in
   // bytes (0: none).
   DType dtype = DType::F32;

@@ -25,6 +25,9 @@ struct Source {
   int64_t firstLine = 0;
 };
 
+/// Takes the text that kernels print.
+using Print = std::function<void(const std::string &)>;
+
 class GIRIH_RUNTIME_API Program {
 public:
   /// Reads the manifest of `image` (a cubin with girih's sections, docs/Packages.md) and writes
@@ -36,15 +39,18 @@ public:
 
   const Manifest &manifest() const { return contents; }
 
-  /// Checks the arguments, runs the host plan on `device` and, where the device is emulated, waits.
+  /// Checks the arguments, runs the host plan on `device` and, where the device is emulated or the
+  /// kernel may print, waits. What it prints goes to `print`, or to stdout.
   /// The first call loads the image. Throws LaunchError for arguments that the kernel cannot take,
   /// DeviceError for what the device reports. May be called from several threads. All calls must
   /// name the same device.
   Wait launch(Device &device, const std::vector<Argument> &arguments,
-              cuda::CUstream stream = nullptr, const Interrupted &interrupted = {});
+              cuda::CUstream stream = nullptr, const Interrupted &interrupted = {},
+              const Print &print = {});
 
 private:
   void load(Device &device);
+  std::string resolve(const Step &assertion) const;
 
   Manifest contents;
   std::string image;

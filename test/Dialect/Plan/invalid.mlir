@@ -234,5 +234,37 @@ plan.host @f(%u: ui16, %n: i64) attributes {arg_names = ["u", "n"]} {
 
 // -----
 
+plan.host @f() attributes {arg_names = []} {
+  // expected-error @+1 {{'plan.records' op has room for 0 records: expected 1 to 16777216}}
+  %r = plan.records 0 : !plan.workspace
+}
+
+// -----
+
+plan.host @f(%n: i64) attributes {arg_names = ["n"]} {
+  %w = plan.workspace %n : !plan.workspace
+  // expected-error @+1 {{'plan.print' op reads a workspace: expected the result of plan.records}}
+  plan.print %w[0], "x", [] : f32
+}
+
+// -----
+
+plan.host @f() attributes {arg_names = []} {
+  %r = plan.records 10 : !plan.workspace
+  // expected-error @+1 {{'plan.print' op prints numbers of 'tensor<4xf32>': expected an integer or float}}
+  plan.print %r[0], "x", [] : tensor<4xf32>
+}
+
+// -----
+
+plan.host @f() attributes {arg_names = []} {
+  %r = plan.records 10 : !plan.workspace
+  // expected-error @+1 {{'plan.print' op is for site 3, as another op is: sites are numbered apart}}
+  plan.print %r[3], "x", [] : f32
+  plan.assert %r[3], "n must be positive"
+}
+
+// -----
+
 // expected-error @+1 {{'plan.query' op expects parent op 'plan.host'}}
 %sms = plan.query multiprocessor_count

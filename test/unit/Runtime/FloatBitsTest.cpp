@@ -42,6 +42,25 @@ void checkEveryNumber(DType type, int fractionBits) {
   EXPECT_EQ(floatBits(type, std::nan("")), top | 1u << (fractionBits - 1));
 }
 
+TEST(FloatBits, ValuesOfBits) {
+  for (unsigned bits = 0; bits < 0x7c00; ++bits) {
+    ASSERT_EQ(floatValue(DType::F16, bits), value(bits, 10));
+    ASSERT_EQ(floatValue(DType::F16, bits | 0x8000), -value(bits, 10));
+  }
+  EXPECT_EQ(floatValue(DType::BF16, 0x3fc0), 1.5);
+  EXPECT_EQ(floatValue(DType::F16, 0xfc00), -infinity);
+  EXPECT_TRUE(std::isnan(floatValue(DType::F16, 0x7c01)));
+  // OCP OFP8, table 2: the largest numbers, infinity, and NaNs of the two formats.
+  EXPECT_EQ(floatValue(DType::E4M3, 0x7e), 448);
+  EXPECT_EQ(floatValue(DType::E4M3, 0x81), -std::ldexp(1, -9));
+  EXPECT_TRUE(std::isnan(floatValue(DType::E4M3, 0xff)));
+  EXPECT_EQ(floatValue(DType::E5M2, 0x7b), 57344);
+  EXPECT_EQ(floatValue(DType::E5M2, 0x7c), infinity);
+  EXPECT_TRUE(std::isnan(floatValue(DType::E5M2, 0x7d)));
+  EXPECT_EQ(floatValue(DType::F64, 0x3ff8000000000000), 1.5);
+  EXPECT_EQ(floatValue(DType::F32, 0x00000001), std::ldexp(1, -149));
+}
+
 TEST(FloatBits, Half) { checkEveryNumber(DType::F16, 10); }
 TEST(FloatBits, BFloat) { checkEveryNumber(DType::BF16, 7); }
 

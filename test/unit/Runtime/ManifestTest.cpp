@@ -104,6 +104,18 @@ TEST(Manifest, DamageIsNamed) {
       "the manifest is damaged: step 11 of the plan: a tensor map of f32 over an array of bf16");
   EXPECT_EQ(damage("/plan/15/kernel", 1),
             "the manifest is damaged: step 15 of the plan: launches kernel 1 of 1");
+  EXPECT_EQ(
+      damage("/plan/8", {{"op", "records"}, {"limit", 0}}),
+      "the manifest is damaged: step 8 of the plan: room for 0 records, expected 1 to 16777216");
+  EXPECT_EQ(damage("/plan/14", {{"op", "assert"}, {"message", ""}, {"records", 8}, {"site", 0}}),
+            "the manifest is damaged: step 14 of the plan: step 8 holds no records");
+  EXPECT_EQ(damage("/plan/14", {{"op", "print"},
+                                {"label", "x"},
+                                {"dtype", "f32"},
+                                {"shape", {4, 0}},
+                                {"records", 8},
+                                {"site", 0}}),
+            "the manifest is damaged: step 14 of the plan: a shape with the extent 0");
   EXPECT_EQ(damage("/plan/15/grid", {9, 10}),
             "the manifest is damaged: step 15 of the plan: the grid has 2 extents, expected 3");
   EXPECT_EQ(

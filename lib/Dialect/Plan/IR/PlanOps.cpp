@@ -87,6 +87,38 @@ LogicalResult TensorMapOp::verify() {
   return success();
 }
 
+LogicalResult RecordsOp::verify() {
+  if (getLimit() < 1 || getLimit() > (int64_t{1} << 24))
+    return emitOpError("has room for ") << getLimit() << " records: expected 1 to 16777216";
+  return success();
+}
+
+/// Whether a site's records are those of a plan.records, and no other op's.
+static LogicalResult verifySite(Operation *op, Value records, int64_t site) {
+  if (!records.getDefiningOp<RecordsOp>())
+    return op->emitOpError("reads a workspace: expected the result of plan.records");
+  for (Operation *other : records.getUsers()) {
+    if (other == op)
+      continue;
+    auto print = dyn_cast<PrintOp>(other);
+    auto assertion = dyn_cast<AssertOp>(other);
+    if ((print && print.getSite() == static_cast<uint64_t>(site)) ||
+        (assertion && assertion.getSite() == static_cast<uint64_t>(site)))
+      return op->emitOpError("is for site ")
+             << site << ", as another op is: sites are numbered apart";
+  }
+  return success();
+}
+
+LogicalResult PrintOp::verify() {
+  if (!getElementType().isIntOrFloat())
+    return emitOpError("prints numbers of ")
+           << getElementType() << ": expected an integer or float";
+  return verifySite(*this, getRecords(), getSite());
+}
+
+LogicalResult AssertOp::verify() { return verifySite(*this, getRecords(), getSite()); }
+
 /// The address space of global memory: PTX ISA 9.0, 5.1, as NVPTX numbers it.
 static constexpr unsigned globalMemory = 1;
 

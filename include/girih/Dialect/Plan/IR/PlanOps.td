@@ -182,6 +182,78 @@ def Plan_WorkspaceOp : Plan_HostChildOp<"workspace"> {
   let assemblyFormat = "$bytes attr-dict `:` qualified(type($memory))";
 }
 
+def Plan_RecordsOp : Plan_HostChildOp<"records"> {
+  let summary = "memory in which kernels leave notes for the host";
+  let description = [{
+    A cleared workspace for up to `limit` records, which the runtime reads when the launches of the call have run;
+    `plan.print` and `plan.assert` say what it makes of them. A kernel takes a place with an atomic addition to the first
+    32-bit word, and if the old value is below the limit writes record number that: 32 bytes each, from byte 16 on. A
+    record is six words and a value of 64 bits:
+
+    | bytes | |
+    |---|---|
+    | 0 to 3 | the site: which `plan.print` or `plan.assert` the record is for |
+    | 4 to 7 | the CTA: x + gridDim.x · (y + gridDim.y · z) |
+    | 8 to 11 | the element, counted row-major; 0 for a scalar |
+    | 12 to 15 | 0 |
+    | 16 to 23 | the value's bits, extended with zeros |
+    | 24 to 31 | 0 |
+
+    Lowers to: a step `records` of the manifest. A GPU's call returns when its records are read.
+
+    ```mlir
+    gpu.module @device {
+      gpu.func @noisy(%notes: !llvm.ptr<1>) kernel {
+        gpu.return
+      }
+    }
+    plan.host @noisy(%n: i64) attributes {arg_names = ["n"]} {
+      %notes = plan.records 1000 : !plan.workspace
+      plan.launch @device::@noisy grid(%n, %n, %n) args(%notes) : !plan.workspace
+      plan.print %notes[0], "x", [64, 32] : f32
+      plan.assert %notes[1], "n must be positive"
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$limit);
+  let results = (outs Plan_WorkspaceType:$memory);
+  let assemblyFormat = "$limit attr-dict `:` qualified(type($memory))";
+  let hasVerifier = 1;
+}
+
+def Plan_PrintOp : Plan_HostChildOp<"print"> {
+  let summary = "prints the records of a site";
+  let description = [{
+    One line for each record, `x[3, 5] = 1.5 (cta 2)`: the label, the element's index in the given shape (none for a
+    scalar), the value as a number of the type. Records of all sites are sorted by CTA, then by how often the CTA came by,
+    then by site and element, so the text is the same whatever ran beside what. What found no place is counted in a last
+    line.
+
+    Lowers to: a step `print` of the manifest.
+
+    The example of `plan.records` has one.
+  }];
+  let arguments = (ins Plan_WorkspaceType:$records, I64Attr:$site, StrAttr:$label, DenseI64ArrayAttr:$shape,
+                       TypeAttr:$elementType);
+  let assemblyFormat = "$records `[` $site `]` `,` $label `,` $shape attr-dict `:` $elementType";
+  let hasVerifier = 1;
+}
+
+def Plan_AssertOp : Plan_HostChildOp<"assert"> {
+  let summary = "makes a record of a site the error of the call";
+  let description = [{
+    If a kernel left a record for the site, the call fails with the message, at the op's location. Of several such records
+    the first counts, in the order of `plan.print`.
+
+    Lowers to: a step `assert` of the manifest.
+
+    The example of `plan.records` has one.
+  }];
+  let arguments = (ins Plan_WorkspaceType:$records, I64Attr:$site, StrAttr:$message);
+  let assemblyFormat = "$records `[` $site `]` `,` $message attr-dict";
+  let hasVerifier = 1;
+}
+
 def Plan_LaunchOp : Plan_HostChildOp<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launches a kernel";
   let description = [{
