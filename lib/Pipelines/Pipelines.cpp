@@ -33,6 +33,7 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
 }
 
 void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &options) {
+  manager.addPass(wg::createCollectRecords());
   mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
   device.addPass(wg::createDeriveWaits());
   if (options.checkProtocol)

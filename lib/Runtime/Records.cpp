@@ -16,12 +16,22 @@
 namespace girih::runtime {
 namespace {
 
+/// The fewest digits that read back as the number, as Python writes them: with an exponent below
+/// 1e-4 and from 1e16 on, and showing that it is a float.
 template <typename T> std::string shortest(T number) {
-  char buffer[32];
-  std::string text(buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr);
-  // As Python writes them: a float shows that it is one.
-  bool plain = text.find_first_not_of("-0123456789") == std::string::npos;
-  return text + (plain ? ".0" : "");
+  char buffer[64];
+  auto print = [&](std::chars_format format) {
+    return std::string(buffer, std::to_chars(buffer, buffer + sizeof(buffer), number, format).ptr);
+  };
+  std::string text = print(std::chars_format::scientific);
+  size_t e = text.find('e');
+  if (e == std::string::npos) // inf, nan
+    return text;
+  int exponent = std::stoi(text.substr(e + 1));
+  if (exponent < -4 || exponent >= 16)
+    return text;
+  text = print(std::chars_format::fixed);
+  return text.find('.') == std::string::npos ? text + ".0" : text;
 }
 
 /// "[3, 5]": the index of element number `element` of a shape, "" for a scalar.

@@ -318,6 +318,14 @@ LogicalResult planIota(tile::IotaOp op, ConversionState &state) {
   return isTile(op.getType()) ? planTile(op, op.getTile().getType(), state) : withoutLayout(op);
 }
 
+/// An op that records elements of a tile, or a number.
+LogicalResult planRecords(Operation *op, ConversionState &state) {
+  auto tile = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  if (!tile)
+    return success();
+  return isTile(tile) ? planTile(op, tile, state) : withoutLayout(op);
+}
+
 template <typename Op> LogicalResult planBlock(Op op, ConversionState &state) {
   RankedTensorType tile = op.getTile().getType();
   if (!isTile(tile))
@@ -436,6 +444,8 @@ LogicalResult checkConvertible(Operation *root, ConversionState &state) {
       note(planAtomic(atomic, state));
     else if (auto signal = dyn_cast<tile::SignalOp>(op))
       note(planSignal(signal, state));
+    else if (isa<tile::PrintOp, tile::AssertOp>(op))
+      note(planRecords(op, state));
     else if (auto constant = dyn_cast<arith::ConstantOp>(op))
       note(checkConstant(constant));
     else if (auto cast = dyn_cast<tile::CastOp>(op))

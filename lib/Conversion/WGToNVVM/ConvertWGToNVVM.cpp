@@ -59,7 +59,7 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
       return kernel.emitOpError("is no kernel; expected device functions to be inlined, since a "
                                 "call between the start of "
                                 "a wgmma and its wait serialises both");
-    if (failed(state.roles.prepare(kernel)))
+    if (failed(state.roles.prepare(kernel)) || failed(findRecords(kernel, state)))
       return failure();
     prefetchTensorMaps(kernel, state.roles);
   }
@@ -93,6 +93,7 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   populateListedPatterns(converter, patterns, state);
   populatePointPatterns(converter, patterns, state);
   populateCounterPatterns(converter, patterns, state);
+  populateRecordPatterns(converter, patterns, state);
 
   ConversionTarget target(*context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);

@@ -19,6 +19,12 @@
 
 namespace girih::wg {
 
+/// Where the records of an op go: the kernel's parameter, and how many fit.
+struct RecordsOfKernel {
+  mlir::Value memory;
+  int64_t limit = 0;
+};
+
 /// What every pattern may ask for.
 struct ConversionState {
   explicit ConversionState(target::TargetFeatures features) : features(features) {}
@@ -36,6 +42,8 @@ struct ConversionState {
   llvm::DenseMap<mlir::Operation *, std::vector<std::vector<int32_t>>> renames;
   /// By wg.convert_layout, or tile.atomic, that goes through shared memory.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Exchange>> exchanges;
+  /// By tile.print and tile.assert.
+  llvm::DenseMap<mlir::Operation *, RecordsOfKernel> records;
   /// By tile.take and tile.put.
   llvm::DenseMap<mlir::Operation *, ListedDim> listed;
   /// By tile.load, store, take and put: elements in one access.
@@ -100,6 +108,11 @@ void populatePointPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
 /// tile.signal and await.
 void populateCounterPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, const ConversionState &state);
+/// tile.print and tile.assert.
+void populateRecordPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            const ConversionState &state);
+/// Notes where those of a kernel leave their records; an error if wg-collect-records has not run.
+mlir::LogicalResult findRecords(mlir::gpu::GPUFuncOp kernel, ConversionState &state);
 /// Marks waits that have nothing left to wait for, while the IR is still whole.
 void markFinishedWaits(mlir::Operation *root);
 /// slice, constants, arith and math on tiles.

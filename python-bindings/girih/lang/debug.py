@@ -47,17 +47,18 @@ def print_(cx: Context, *values: object, where: object = None) -> None:
             if shown.shape_:
                 read, shown = elementwise.meet_shapes(cx, "gr.print", [read, shown])
             condition, condition_type = f" where({shown.name})", f", {shown.mlir_type}"
+        sign = " {wg.unsigned}" if read.dtype_.kind == "uint" else ""
         text = label or cx.argument_text(number)
         cx.builder.line(
-            f"tile.print {quoted(text)} {read.name}{condition} : {read.mlir_type}{condition_type}"
+            f"tile.print {quoted(text)} {read.name}{condition}{sign} : {read.mlir_type}{condition_type}"
         )
         label = ""
 
 
 @builtin("gr.assert_")
 def assert_(cx: Context, condition: object, message: str = "gr.assert_ failed") -> None:
-    """Stops the kernel with ``message`` unless the condition holds, for every element of a tile. The call then
-    raises DeviceError."""
+    """The call raises DeviceError with ``message`` unless the condition holds, for every element of a tile.
+    The kernel runs to its end all the same."""
     if not isinstance(message, str):
         cx.fail(
             "gr.assert_ takes a text", expected="a constant message", found=cx.describe(message)

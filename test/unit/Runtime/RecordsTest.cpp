@@ -100,6 +100,10 @@ TEST(Records, NumbersOfEveryType) {
   EXPECT_EQ(numberText(DType::F32, 0x7fc00000), "nan");
   EXPECT_EQ(numberText(DType::F32, 0x7149f2ca), "1e+30");
   EXPECT_EQ(numberText(DType::F64, 0x3fb999999999999a), "0.1");
+  EXPECT_EQ(numberText(DType::F32, 0x47c35000), "100000.0");
+  EXPECT_EQ(numberText(DType::F32, 0x38d1b717), "0.0001");
+  EXPECT_EQ(numberText(DType::F32, 0x3727c5ac), "1e-05");
+  EXPECT_EQ(numberText(DType::F64, 0x4341c37937e08000), "1e+16");
   EXPECT_EQ(numberText(DType::F16, 0x2e66), "0.099975586");
   EXPECT_EQ(numberText(DType::BF16, 0xc000), "-2.0");
   EXPECT_EQ(numberText(DType::E4M3, 0x7e), "448.0");

@@ -6,6 +6,40 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CollectRecords : Pass<"wg-collect-records", "::mlir::ModuleOp"> {
+  let summary = "Give kernels that print or assert memory for it";
+  let description = [{
+    A kernel with `tile.print` or `tile.assert` gets one more parameter, the memory of a `plan.records` in the host plan,
+    and each such op a site there. The conversion to nvvm writes a record where the op stands.
+
+    ```mlir
+    gpu.func @show(%n: i32) kernel {
+      tile.print "n" %n : i32
+      gpu.return
+    }
+    plan.host @show(%n: i32) attributes {arg_names = ["n"]} {
+      plan.launch @device::@show grid(%c1, %c1, %c1) args(%n) : i32
+    }
+    // becomes
+    gpu.func @show(%n: i32, %records: !llvm.ptr<1>) kernel attributes {wg.records = array<i64: 1, 4096>} {
+      tile.print "n" %n {wg.site = 0 : i32} : i32
+      gpu.return
+    }
+    plan.host @show(%n: i32) attributes {arg_names = ["n"]} {
+      %records = plan.records 4096 : !plan.workspace
+      plan.launch @device::@show grid(%c1, %c1, %c1) args(%n, %records) : i32, !plan.workspace
+      plan.print %records[0], "n", [] : i32
+    }
+    ```
+
+    Preconditions: one `plan.launch` names the kernel.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "4096", "How many records of one call are kept">,
+  ];
+  let dependentDialects = ["::girih::plan::PlanDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertWGToNVVM : Pass<"convert-wg-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn wg ops, tiles and kernels into one thread's instructions";
   let description = [{
