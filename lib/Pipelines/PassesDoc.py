@@ -41,6 +41,7 @@ wg-choose-stages         rings without stages get the most that fits, at most fo
 wg-expand-ring-loops     fill and drain become loops with waits and releases in the open
 wg-lower-rings           rings become buffers and mbarriers, cursors two i32
 wg-allocate-shared       every buffer and barrier gets its offset
+wg-check-barriers        report what would race or hang, of what is there now
 wg-lower-roles           roles become branches on the warpgroup's index        (stop-at-wg ends here)
 convert-wg-to-nvvm       buffers become addresses, tiles registers, ops PTX
 convert-scf-to-cf        (upstream)
@@ -49,7 +50,7 @@ reconcile-unrealized-casts (upstream)
 verify-nvvm-phase        only llvm and nvvm ops are left
 ```
 
-Options: `check-protocol=false` leaves the first step out, `stop-at-wg` ends where every wg op is about one PTX
+Options: `check-protocol=false` leaves both checks out, `stop-at-wg` ends where every wg op is about one PTX
 instruction. In C++ it is `girih::buildWGToNVVMPipeline` (include/girih/Pipelines/Pipelines.h). What a pass does is a free
 function beside it (include/girih/Dialect/WG/Transforms/Transforms.h).
 

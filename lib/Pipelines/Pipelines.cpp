@@ -43,6 +43,8 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
   device.addPass(wg::createLowerTurns());
   device.addPass(wg::createLowerRings());
   device.addPass(wg::createAllocateShared());
+  if (options.checkProtocol)
+    device.addPass(wg::createCheckBarriers());
   device.addPass(wg::createLowerRoles());
   if (options.stopAtWG)
     return;

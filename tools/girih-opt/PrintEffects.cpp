@@ -53,6 +53,8 @@ static StringRef nameOf(AsyncEffect::Kind kind) {
     return "closes a group of";
   case AsyncEffect::Kind::Retire:
     return "retires";
+  case AsyncEffect::Kind::Fence:
+    return "fences";
   }
   llvm_unreachable("every kind has a name");
 }
@@ -65,6 +67,8 @@ static StringRef nameOf(AsyncEffect::Engine engine) {
     return "TMA store";
   case AsyncEffect::Engine::Wgmma:
     return "wgmma";
+  case AsyncEffect::Engine::All:
+    return "the generic proxy off from the asynchronous one";
   }
   llvm_unreachable("every engine has a name");
 }
@@ -99,6 +103,8 @@ struct PrintEffects : PassWrapper<PrintEffects, OperationPass<>> {
             remark << " with parity " << nameOfValue(effect.parity);
           if (effect.bytes)
             remark << ", " << effect.bytes << " of them";
+          if (effect.everyCta)
+            remark << ", in every CTA of the cluster";
         }
       if (auto async = dyn_cast<AsyncEffectOpInterface>(op))
         for (const AsyncEffect &effect : async.getAsyncEffects()) {

@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "PlantFault.h"
 #include "PrintEffects.h"
 #include "girih/Dialect/Plan/IR/Plan.h"
 #include "girih/Dialect/Tile/IR/Tile.h"
@@ -40,6 +41,7 @@ int main(int argc, char **argv) {
                   mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
   mlir::registerTransformsPasses();
   girih::registerPassesAndPipelines();
+  girih::registerPlantFault();
   girih::registerPrintEffects();
   printLocationsByDefault();
   return mlir::asMainReturnCode(

@@ -44,7 +44,7 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
 struct WGToNVVMOptions : mlir::PassPipelineOptions<WGToNVVMOptions> {
   PassOptions::Option<bool> checkProtocol{
       *this, "check-protocol",
-      llvm::cl::desc("Report what would race or hang before anything is lowered"),
+      llvm::cl::desc("Report what would race or hang, before rings are lowered and after"),
       llvm::cl::init(true)};
   PassOptions::Option<bool> stopAtWG{
       *this, "stop-at-wg",

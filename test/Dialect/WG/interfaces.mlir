@@ -34,7 +34,7 @@ func.func @ring(%arg0: !ring, %arg1: !wg.cursor, %arg2: !wg.cursor, %arg3: i32) 
 }
 
 func.func @copies(%arg0: !view, %arg1: !a, %arg2: i32, %arg3: !wg.barrier<1>, %arg4: tensor<64x64xbf16, #a>, %arg5: !wg.cursor) {
-  // expected-remark @+3 {{completes bytes at the barrier %arg3[%arg2]}}
+  // expected-remark @+3 {{completes bytes at the barrier %arg3[%arg2], 8192 of them}}
   // expected-remark @+2 {{starts TMA load of %arg1}}
   // expected-remark @+1 {{writes %arg1 through the asynchronous proxy, until it is retired}}
   wg.tma_load %arg0[%arg2, %arg2] to %arg1 barrier(%arg3[%arg2] : !wg.barrier<1>) : !view, !a
@@ -90,5 +90,7 @@ func.func @barriers(%arg0: !wg.barrier<4>, %arg1: i32, %arg2: i32) {
   wg.named_barrier_sync %arg1 threads(128)
   // expected-remark @+1 {{arrives at the named barrier %arg1}}
   wg.named_barrier_arrive %arg1 threads(128)
+  // expected-remark @+1 {{fences the generic proxy off from the asynchronous one}}
+  wg.fence_proxy_async
   return
 }

@@ -97,7 +97,10 @@ LogicalResult NamedBarrierArriveOp::verify() {
 }
 
 llvm::SmallVector<Barrier> BarrierInitOp::getBarrierEffects() {
-  return {{Barrier::Kind::Init, Barrier::Side::Raw, getBarrier()}};
+  return {{.kind = Barrier::Kind::Init,
+           .side = Barrier::Side::Raw,
+           .object = getBarrier(),
+           .count = getCount()}};
 }
 llvm::SmallVector<Barrier> BarrierWaitOp::getBarrierEffects() {
   return {{Barrier::Kind::Wait, Barrier::Side::Raw, getBarrier(), getIndex(), getParity()}};
@@ -106,7 +109,12 @@ llvm::SmallVector<Barrier> BarrierArriveOp::getBarrierEffects() {
   return {{Barrier::Kind::Arrive, Barrier::Side::Raw, getBarrier(), getIndex()}};
 }
 llvm::SmallVector<Barrier> BarrierArriveClusterOp::getBarrierEffects() {
-  return {{Barrier::Kind::Arrive, Barrier::Side::Raw, getBarrier(), getIndex()}};
+  return {{.kind = Barrier::Kind::Arrive,
+           .side = Barrier::Side::Raw,
+           .object = getBarrier(),
+           .index = getIndex(),
+           .issuer = Issuer::Warp,
+           .everyCta = true}};
 }
 llvm::SmallVector<Barrier> BarrierExpectOp::getBarrierEffects() {
   return {{Barrier::Kind::Expect, Barrier::Side::Raw, getBarrier(), getIndex(), {}, getBytes()},
@@ -116,8 +124,17 @@ llvm::SmallVector<Barrier> BarrierExpectOnlyOp::getBarrierEffects() {
   return {{Barrier::Kind::Expect, Barrier::Side::Raw, getBarrier(), getIndex(), {}, getBytes()}};
 }
 llvm::SmallVector<Barrier> NamedBarrierSyncOp::getBarrierEffects() {
-  return {{Barrier::Kind::Sync, Barrier::Side::Named, getId()}};
+  return {{.kind = Barrier::Kind::Sync,
+           .side = Barrier::Side::Named,
+           .object = getId(),
+           .count = getThreads()}};
 }
 llvm::SmallVector<Barrier> NamedBarrierArriveOp::getBarrierEffects() {
-  return {{Barrier::Kind::Arrive, Barrier::Side::Named, getId()}};
+  return {{.kind = Barrier::Kind::Arrive,
+           .side = Barrier::Side::Named,
+           .object = getId(),
+           .count = getThreads()}};
+}
+llvm::SmallVector<AsyncEffect> FenceProxyAsyncOp::getAsyncEffects() {
+  return {{AsyncEffect::Kind::Fence, AsyncEffect::Engine::All}};
 }

@@ -109,27 +109,60 @@ llvm::SmallVector<Barrier> TmaLoadOp::getBarrierEffects() {
   // names.
   if (!getBarrier())
     return {};
-  return {{Barrier::Kind::Complete, Barrier::Side::Raw, getBarrier(), getBarrierIndex()}};
+  // Of a multicast copy each CTA brings its share to all.
+  return {{.kind = Barrier::Kind::Complete,
+           .side = Barrier::Side::Raw,
+           .object = getBarrier(),
+           .index = getBarrierIndex(),
+           .bytes = getMulticast() ? getBytes() / clusterCtas(*this) : getBytes(),
+           .issuer = Issuer::Role,
+           .everyCta = getMulticast()}};
+}
+int64_t TmaLoadOp::getBytes() {
+  ViewType view = getView().getType();
+  return view.getNumCopies(getBuffer().getType()) * view.getBoxBytes();
 }
 llvm::SmallVector<Async> TmaLoadOp::getAsyncEffects() {
-  return {Async{Async::Kind::Start, Async::Engine::TmaLoad, getBuffer()}};
+  return {Async{.kind = Async::Kind::Start,
+                .engine = Async::Engine::TmaLoad,
+                .token = getBuffer(),
+                .issuer = Issuer::Role}};
 }
 llvm::SmallVector<BufferAccess> TmaLoadOp::getBufferAccesses() {
-  return {{BufferAccess::Kind::Write, BufferAccess::Proxy::Async, getBuffer(), true}};
+  return {{.kind = BufferAccess::Kind::Write,
+           .proxy = BufferAccess::Proxy::Async,
+           .buffer = getBuffer(),
+           .outlivesOp = true,
+           .part = getMulticast() ? BufferAccess::Part::CtaShare : BufferAccess::Part::Whole,
+           .issuer = Issuer::Role,
+           .everyCta = getMulticast()}};
 }
 
 llvm::SmallVector<Async> TmaStoreOp::getAsyncEffects() {
-  return {Async{Async::Kind::Start, Async::Engine::TmaStore, getBuffer()}};
+  return {Async{.kind = Async::Kind::Start,
+                .engine = Async::Engine::TmaStore,
+                .token = getBuffer(),
+                .issuer = Issuer::Warpgroup}};
 }
 llvm::SmallVector<BufferAccess> TmaStoreOp::getBufferAccesses() {
-  return {{BufferAccess::Kind::Read, BufferAccess::Proxy::Async, getBuffer(), true}};
+  return {{.kind = BufferAccess::Kind::Read,
+           .proxy = BufferAccess::Proxy::Async,
+           .buffer = getBuffer(),
+           .outlivesOp = true,
+           .part = BufferAccess::Part::WarpgroupRows,
+           .issuer = Issuer::Warpgroup}};
 }
 
 llvm::SmallVector<Async> BulkCommitOp::getAsyncEffects() {
-  return {Async{Async::Kind::Commit, Async::Engine::TmaStore}};
+  return {Async{
+      .kind = Async::Kind::Commit, .engine = Async::Engine::TmaStore, .issuer = Issuer::Warpgroup}};
 }
 llvm::SmallVector<Async> BulkWaitOp::getAsyncEffects() {
-  return {Async{Async::Kind::Retire, Async::Engine::TmaStore, {}, getInFlight(), getRead()}};
+  return {Async{.kind = Async::Kind::Retire,
+                .engine = Async::Engine::TmaStore,
+                .inFlight = getInFlight(),
+                .onlyReads = getRead(),
+                .issuer = Issuer::Warpgroup}};
 }
 
 /// A tile goes to and from a buffer of its shape and element type, and belongs to the whole role.
@@ -157,8 +190,16 @@ LogicalResult LocalLoadOp::verify() {
 }
 
 llvm::SmallVector<BufferAccess> LocalStoreOp::getBufferAccesses() {
-  return {{BufferAccess::Kind::Write, BufferAccess::Proxy::Generic, getBuffer()}};
+  return {{.kind = BufferAccess::Kind::Write,
+           .proxy = BufferAccess::Proxy::Generic,
+           .buffer = getBuffer(),
+           .part = BufferAccess::Part::Tile,
+           .tile = getTile().getType()}};
 }
 llvm::SmallVector<BufferAccess> LocalLoadOp::getBufferAccesses() {
-  return {{BufferAccess::Kind::Read, BufferAccess::Proxy::Generic, getBuffer()}};
+  return {{.kind = BufferAccess::Kind::Read,
+           .proxy = BufferAccess::Proxy::Generic,
+           .buffer = getBuffer(),
+           .part = BufferAccess::Part::Tile,
+           .tile = getTile().getType()}};
 }

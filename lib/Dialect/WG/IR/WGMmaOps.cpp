@@ -201,10 +201,15 @@ llvm::SmallVector<Async> MmaOp::getAsyncEffects() {
 
 llvm::SmallVector<BufferAccess> MmaOp::getBufferAccesses() {
   llvm::SmallVector<BufferAccess> accesses;
-  for (Value operand : {getA(), Value(getB())})
+  // Each warpgroup multiplies its own rows of A by all of B.
+  for (auto [operand, part] : {std::pair(Value(getA()), BufferAccess::Part::WarpgroupRows),
+                               std::pair(Value(getB()), BufferAccess::Part::Whole)})
     if (isa<BufferType>(operand.getType()))
-      accesses.push_back(
-          {BufferAccess::Kind::Read, BufferAccess::Proxy::Async, operand, /*outlivesOp=*/true});
+      accesses.push_back({.kind = BufferAccess::Kind::Read,
+                          .proxy = BufferAccess::Proxy::Async,
+                          .buffer = operand,
+                          .outlivesOp = true,
+                          .part = part});
   return accesses;
 }
 

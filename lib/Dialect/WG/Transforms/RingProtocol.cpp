@@ -57,10 +57,7 @@ int64_t storeSlots(StoreRingOp ring) {
   return ring.getStages();
 }
 
-int64_t tmaBytes(TmaLoadOp load) {
-  ViewType view = load.getView().getType();
-  return view.getNumCopies(load.getBuffer().getType()) * view.getBoxBytes();
-}
+int64_t tmaBytes(TmaLoadOp load) { return load.getBytes(); }
 
 SmallVector<TmaLoadOp> copiesInto(AcquireOp acquire) {
   SmallVector<TmaLoadOp> loads;

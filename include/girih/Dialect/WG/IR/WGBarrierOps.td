@@ -205,6 +205,7 @@ def WG_FenceProxyAsyncOp : WG_Op<"fence_proxy_async", [MemoryEffects<[MemRead<WG
     ```
   }];
   let assemblyFormat = "attr-dict";
+  let extraClassDeclaration = WG_Declare.asyncEffects;
 }
 
 #endif // GIRIH_DIALECT_WG_IR_WGBARRIEROPS_TD

@@ -44,7 +44,10 @@ def WG_TmaLoadOp : WG_Op<"tma_load", [AttrSizedOperandSegments,
     attr-dict `:` qualified(type($view)) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = !strconcat(WG_Declare.barrierEffects, WG_Declare.asyncEffects, WG_Declare.bufferAccesses);
+  let extraClassDeclaration = !strconcat(WG_Declare.barrierEffects, WG_Declare.asyncEffects, WG_Declare.bufferAccesses, [{
+    /// Bytes that the op adds to its barrier: every copy counts its whole box.
+    int64_t getBytes();
+  }]);
 }
 
 def WG_TmaStoreOp : WG_Op<"tma_store", [MemoryEffects<[MemRead<WG_Shared>, MemWrite<WG_Global>,

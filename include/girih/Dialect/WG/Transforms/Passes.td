@@ -203,6 +203,41 @@ def AllocateShared : Pass<"wg-allocate-shared", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::girih::wg::WGDialect"];
 }
 
+def CheckBarriers : Pass<"wg-check-barriers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Report deadlocks, races and miscounts of barriers, asynchronous work and shared memory";
+  let description = [{
+    Looks at what rings have become, and at barriers that a kernel uses by itself, through the ops' interfaces. It changes
+    nothing. Each role becomes a program of events over barriers, asynchronous work and buffers; all warps of a CTA run
+    theirs on paper, for all combinations of small loop counts. `docs/ProtocolChecker.md` says what is modelled and why
+    that suffices.
+
+    | class | what is wrong |
+    |---|---|
+    | `deadlock` | warps wait for each other, or for a copy or a partner that never comes |
+    | `lost-release` | a slot is never given back |
+    | `double-release` | a slot is given back too often, or by too many |
+    | `wrong-parity` | a wait is for another phase than the next |
+    | `wrong-bytes` | the bytes that a phase expects are not those that its copies bring |
+    | `in-flight` | a buffer is read before it is filled, or used again while it is in use |
+    | `missing-proxy-fence` | generic writes are read through the asynchronous proxy without a fence |
+    | `register-budget` | roles ask for more registers than the launch has |
+
+    The error stands at the user's line and ends in the class; its last note is the schedule that leads to the fault.
+
+    ```mlir
+    wg.barrier_wait %empty[%i] parity(%p)
+    // error: role 'load' waits for ever that slot 0 of 'ring' is empty: 8 of 8 arrivals never come; expected every
+    //        reader to give back every slot that it gets [lost-release]
+    ```
+
+    What it cannot decide is a remark that says `undecided`, with the reason. `verdicts` adds a remark where all is well.
+
+    Preconditions: `wg-lower-rings` has run, roles are still regions. Preserves everything.
+  }];
+  let options = [Option<"verdicts", "verdicts", "bool", "false", "Say of every kernel that is ok that it is">];
+  let dependentDialects = ["::girih::wg::WGDialect"];
+}
+
 def LowerRoles : Pass<"wg-lower-roles", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn wg.specialize into warpgroups that branch to their role";
   let description = [{

@@ -45,6 +45,10 @@ mlir::LogicalResult lowerRings(mlir::gpu::GPUFuncOp kernel);
 /// `sharedBytes`.
 mlir::LogicalResult allocateShared(mlir::gpu::GPUFuncOp kernel, int64_t sharedBytes);
 
+/// Reports faults of barriers, asynchronous work and shared memory; see `wg-check-barriers`. Fails
+/// if there is one. With `remarks` it says so of a kernel that has none.
+mlir::LogicalResult checkBarriers(mlir::gpu::GPUFuncOp kernel, bool remarks = false);
+
 /// Replaces wg.specialize by branches; see `wg-lower-roles`.
 mlir::LogicalResult lowerRoles(mlir::gpu::GPUFuncOp kernel);
 
