@@ -182,3 +182,31 @@ def test_operands_that_the_kernel_computes(rows):
     y = gr.asarray(np.full((72, 200), np.nan, np.float32), gr.bf16)
     converted(gr.asarray(x), gr.asarray(w), y.T, BM=rows)
     np.testing.assert_array_equal(y.numpy().T, round_to(product(2 * x, w + 1), gr.bf16))
+
+
+@gr.kernel
+def typed(
+    a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"], *, sums: gr.const, precision: gr.const,
+):  # fmt: skip
+    A, B, C = a.tiles(128, 64), b.tiles(64, 64), c.tiles(128, 64)
+    for m, n in gr.tiles(C):
+        acc = gr.zeros((128, 64), sums)
+        for k in gr.range(A.count[1]):
+            acc = gr.dot(A[m, k], B[k, n], acc, precision=precision)
+        C[m, n] = acc
+
+
+@pytest.mark.parametrize("stored", ["kn", "nk"])
+@pytest.mark.parametrize("dtype", [gr.e4m3, gr.e5m2, gr.f32, gr.i8, gr.u8], ids=str)
+def test_products_of_other_types_on_tensor_cores(dtype, stored):
+    """Of what has no 16 bits wgmma reads B along K only: stored K x N it goes through registers."""
+    random = np.random.default_rng(22)
+    x, w = (random.integers(-4 * (dtype != gr.u8), 5, s) for s in ((200, 160), (160, 144)))
+    host = {gr.i8: np.int8, gr.u8: np.uint8}.get(dtype, np.float32)
+    a, b = gr.asarray(x.astype(host), dtype), gr.asarray(w.astype(host), dtype)
+    if stored == "nk":
+        b = gr.asarray(np.ascontiguousarray(w.T.astype(host)), dtype).T
+    sums = gr.i32 if dtype in (gr.i8, gr.u8) else gr.f32
+    c = gr.zeros((200, 144), sums)
+    typed(a, b, c, sums=sums, precision="tf32" if dtype == gr.f32 else None)
+    np.testing.assert_array_equal(c.numpy(), x @ w)

@@ -160,6 +160,11 @@ private:
     return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value));
   }
 
+  Value start(tile::DotOp dot, Value a, Value b, Value accumulator, Value accumulate) {
+    return MmaOp::create(builder, dot.getLoc(), accumulator.getType(), a, b, accumulator,
+                         accumulate, dot.getUnsignedA(), dot.getUnsignedB());
+  }
+
   /// A product: in a drain loop it stays in flight, elsewhere it is waited for.
   void multiply(const Product &product) {
     tile::DotOp dot = product.dot;
@@ -168,8 +173,7 @@ private:
     Value a = operandOf(product, product.a, dot.getA());
     Value b = operandOf(product, product.b, dot.getB());
     if (written) {
-      mapping.map(dot.getResult(),
-                  MmaOp::create(builder, loc, a, b, mapped(dot.getAccumulator()), written));
+      mapping.map(dot.getResult(), start(dot, a, b, mapped(dot.getAccumulator()), written));
       return;
     }
     Value accumulator, accumulate;
@@ -181,7 +185,7 @@ private:
       accumulator =
           AccOp::create(builder, loc, pending, convert(loc, mapped(dot.getAccumulator()), type));
     }
-    Value started = MmaOp::create(builder, loc, a, b, accumulator, accumulate);
+    Value started = start(dot, a, b, accumulator, accumulate);
     auto wait = WaitOp::create(builder, loc, TypeRange{type}, ValueRange{started},
                                builder.getI32IntegerAttr(0), Value());
     mapping.map(dot.getResult(), convert(loc, wait.getResult(0), dot.getResult().getType()));

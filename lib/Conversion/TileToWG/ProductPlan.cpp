@@ -40,30 +40,43 @@ std::optional<int64_t> hintOf(gpu::GPUFuncOp kernel, StringRef name) {
   return hint ? std::optional(hint.getInt()) : std::nullopt;
 }
 
-// PTX ISA 9.0, 9.7.15.2 and 9.7.15.5: types, K of one instruction, N.
+/// Whether wgmma has operands of these types with this sum (PTX ISA 9.0, 9.7.15.5.2).
+static bool hasTypes(tile::DotOp dot) {
+  Type a = dot.getA().getType().getElementType(), b = dot.getB().getType().getElementType();
+  Type sum = dot.getResult().getType().getElementType();
+  auto is8BitFloat = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
+  if (a.isInteger(8) && b.isInteger(8))
+    return sum.isInteger(32);
+  bool tf32 = a.isF32() && b.isF32() && dot.getPrecision() == tile::Precision::TF32;
+  bool floats = (a == b && (a.isF16() || a.isBF16())) || (is8BitFloat(a) && is8BitFloat(b)) || tf32;
+  return floats && sum.isF32();
+}
+
+// PTX ISA 9.0, 9.7.15.2: 32 bytes of K an instruction, N; 9.7.15.5: N of integers.
 bool fitsWgmma(tile::DotOp dot, std::string &why) {
-  auto a = dot.getA().getType(), b = dot.getB().getType();
-  RankedTensorType result = dot.getResult().getType();
-  Type type = a.getElementType();
-  if (!type.isF16() && !type.isBF16()) {
-    why = "its operands are no f16 or bf16";
+  RankedTensorType a = dot.getA().getType(), result = dot.getResult().getType();
+  int64_t rows = result.getDimSize(0), columns = result.getDimSize(1), depth = a.getDimSize(1);
+  if (!hasTypes(dot)) {
+    llvm::raw_string_ostream(why) << "they have no product of " << a.getElementType() << " with "
+                                  << dot.getB().getType().getElementType() << " in "
+                                  << result.getElementType();
     return false;
   }
-  if (type != b.getElementType() || !result.getElementType().isF32()) {
-    why = "wgmma multiplies operands of one type into f32";
+  int64_t step = 256 / getStorageBits(a.getElementType());
+  if (depth % step) {
+    why = "K = " + std::to_string(depth) + " is no multiple of " + std::to_string(step);
     return false;
   }
-  if (a.getDimSize(1) % 16) {
-    why = "K = " + std::to_string(a.getDimSize(1)) + " is no multiple of 16";
-    return false;
-  }
-  int64_t rows = result.getDimSize(0);
   if (rows % 64 && 64 % rows) {
     why = "M = " + std::to_string(rows) + " is neither a multiple of 64 nor a part of it";
     return false;
   }
-  if (result.getDimSize(1) % 8 || result.getDimSize(1) > 256) {
-    why = "N = " + std::to_string(result.getDimSize(1)) + " is no multiple of 8 up to 256";
+  if (columns % 8 || columns > 256) {
+    why = "N = " + std::to_string(columns) + " is no multiple of 8 up to 256";
+    return false;
+  }
+  if (a.getElementType().isInteger() && columns % 16 && columns != 8 && columns != 24) {
+    why = "N = " + std::to_string(columns) + " of integers is no multiple of 16, nor 8 or 24";
     return false;
   }
   return true;
@@ -261,6 +274,10 @@ private:
     Result<TmaCopy> copy = chooseCopy(place->getType(), shape, arrayDims);
     if (!copy)
       return copy.error();
+    // PTX ISA 9.0, 9.7.15.5.1.2: only operands of 16 bits may be stored along M or N.
+    if (copy->buffer.getElementBits() != 16 && copy->buffer.getFastestDim() != (isA ? 1 : 0))
+      return "it is not stored along K, as wgmma reads operands of " +
+             std::to_string(copy->buffer.getElementBits()) + " bits";
     auto known = ringLoads.find(load);
     if (known != ringLoads.end() && known->second.copy.buffer != copy->buffer)
       return "another product reads it by rows and columns in the other order";

@@ -55,6 +55,8 @@ Result<ArrayPlace> findArray(Value view, ValueRange indices, const HostSide &hos
   if (!array)
     return LayoutError{"it lies in scratch memory"};
   std::string name = host.nameOf(place.array);
+  if (array.getElementType().isUnsignedInteger())
+    return LayoutError{"elements of " + name + " are unsigned, for which there are no maps"};
   if (array.getContiguous() < 0)
     return LayoutError{"no dimension of " + name + " is known to be contiguous"};
   if (!array.getAligned())

@@ -97,7 +97,7 @@ gpu.module @device {
     %x = tile.view %p[%n, %n] strides(%one, %one) : !tile.view<f32, rank = 2, contiguous = 1>
     %a = tile.load %x[%c0, %c0] : !tile.view<f32, rank = 2, contiguous = 1> -> tensor<32x16xf32>
     %b = tile.load %x[%c0, %c0] : !tile.view<f32, rank = 2, contiguous = 1> -> tensor<16x24xf32>
-    // expected-remark @+1 {{multiplies in registers, without tensor cores: its operands are no f16 or bf16}}
+    // expected-remark @+1 {{multiplies in registers, without tensor cores: they have no product of f32 with f32 in f32}}
     %d = tile.dot %a, %b : tensor<32x16xf32>, tensor<16x24xf32> -> tensor<32x24xf32>
     tile.store %d, %x[%c0, %c0] : tensor<32x24xf32>, !tile.view<f32, rank = 2, contiguous = 1>
     gpu.return

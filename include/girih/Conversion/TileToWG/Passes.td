@@ -63,7 +63,7 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
     ```
 
     A product of 1, 2, 4, ... 32 rows has them repeated to the 64 of an instruction, and one of the equal results is taken. A
-    product that wgmma does not know (f32 without tf32, f64, integers, extents that it has not) becomes a loop over K of
+    product that wgmma does not know (f32 without tf32, f64, extents that it has not) becomes a loop over K of
     column times row in registers.
 
     Hints: `warps` (4, 8 or 12) of the role that computes, `stages` of rings in loops. Tiles stay without a layout, but for
