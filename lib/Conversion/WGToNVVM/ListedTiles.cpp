@@ -1,6 +1,7 @@
 // tile.take and tile.put: tiles whose places along one dimension are listed. Along the others a
-// tile that is inside moves in vectors, each under the test of its place. SPDX-License-Identifier:
-// Apache-2.0 WITH LLVM-exception
+// tile that is inside moves in vectors, each under the test of its place.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Patterns.h"
 

@@ -1,7 +1,8 @@
 // From a kernel to the model of it that the checker runs. Ops are asked through their interfaces;
 // the only ops that are known by name are those that make structure: roles, allocations, parts of
-// buffers, loops, branches, and integer arithmetic. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// buffers, loops, branches, and integer arithmetic.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Writer.h"
 

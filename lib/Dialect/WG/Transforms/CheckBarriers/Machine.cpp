@@ -349,11 +349,12 @@ Machine::Progress Machine::runWarp(Warp &warp) {
     const Instruction &at = program.code[warp.pc++];
     switch (at.kind) {
     case Instruction::Kind::Arith:
-      // What the present run has decided is a plain number from then on.
-      for (int32_t place : {at.a, at.b, at.c})
-        if (place >= 0 && registers[place].form > 0)
-          if (std::optional<int64_t> value = symbols.evaluate(registers[place]))
-            registers[place] = Symbols::known(*value);
+      // A number that the present run has decided stays a form: with it in place of the form, the
+      // same expression would be another one in a role that comes to it later. Only what a
+      // selection takes is settled, since those would pile up.
+      if (at.arith == Arith::Select && registers[at.a].form > 0)
+        if (std::optional<int64_t> value = symbols.evaluate(registers[at.a]))
+          registers[at.a] = Symbols::known(*value);
       registers[at.to] =
           symbols.apply(at.arith, registers[at.a], at.b < 0 ? Number{} : registers[at.b],
                         at.c < 0 ? Number{} : registers[at.c], at.flag);
