@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,18 @@ def all_kernels() -> Iterator[Kernel]:
     yield from matmuls()
     yield from tile_level()
     yield from attentions()
+
+
+def compiled_kernels() -> Iterator[Callable[[], Kernel]]:
+    """What the benchmark of compilations compiles, as functions that emit it from its Python source: a GEMM for each
+    tile, and each other kind of kernel once."""
+    for bm, bn, storages in TILES:
+        yield partial(gemm, bm, bn, storages[0])
+    yield partial(matmul, matmul_cooperative, 128, 256, cluster=2)
+    yield partial(matmul, matmul_pingpong, 64, 256)
+    for bm, bn in ((128, 256), (128, 128)):
+        yield partial(tile_matmul, bm, bn)
+    for d in (64, 128):
+        for causal in (False, True):
+            yield partial(attention, d, causal)
+            yield partial(tile_attention, d, causal)

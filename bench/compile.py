@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How long a compilation takes with a warm worker, how much of it is ours, and what `import girih` costs.
 
-    ./dev bench compile [--json] [--repeat N]
+    ./dev bench compile [--json] [--repeat N] [--passes] [PATTERN]
 
 "ours" is everything but ptxas, the front end in Python included. "edit to result" is what a user waits for after changing a kernel: the front end,
 the compilation, loading the image and a launch on one tile.
@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from _kernels import TILES, Kernel, gemm
+from _kernels import Kernel, compiled_kernels
 
 from girih.compiler.worker import WORKER
 
@@ -58,29 +58,66 @@ def measure(emit: Callable[[], Kernel], repeat: int) -> dict[str, Any]:
     }
 
 
+def edit_to_result_ms(kernel: Any, arguments: tuple[Any, ...], repeat: int) -> float:
+    """The median time from a kernel's source to its result on one tile, in milliseconds."""
+    import girih as gr
+
+    times = []
+    for _ in range(repeat):
+        edited = gr.kernel(kernel.function)  # knows nothing of earlier compilations
+        begin = time.perf_counter()
+        edited(*arguments)
+        times.append(1e3 * (time.perf_counter() - begin))
+    return statistics.median(times)
+
+
 def edit_to_result_gemm_ms(repeat: int) -> float:
-    """The median time from the source of a GEMM to its result on one tile, in milliseconds."""
+    """Of the example's GEMM."""
     import girih as gr
     from gemm import matmul
 
-    a = gr.zeros((128, 64), gr.bf16)
-    b = gr.zeros((64, 256), gr.bf16)
-    c = gr.zeros((128, 256), gr.bf16)
-    times = []
+    shapes = (128, 64), (64, 256), (128, 256)
+    return edit_to_result_ms(matmul, tuple(gr.zeros(s, gr.bf16) for s in shapes), repeat)
+
+
+def edit_to_result_attention_ms(repeat: int) -> float:
+    """Of attention at tile level, one block of 128 queries and 128 keys."""
+    import girih as gr
+    from girih.kernels import flash_attention
+
+    heads = [gr.zeros((1, 1, 128, 128), gr.bf16) for _ in range(4)]
+    lse = gr.zeros((1, 1, 128), gr.f32)
+    return edit_to_result_ms(flash_attention, (*heads, lse, 0.1), repeat)
+
+
+def print_passes(kernel: Kernel, repeat: int) -> None:
+    """The median time of each pass over one kernel."""
+    runs: dict[str, list[float]] = {}
     for _ in range(repeat):
-        edited = gr.kernel(matmul.function)  # knows nothing of earlier compilations
-        begin = time.perf_counter()
-        edited(a, b, c)
-        times.append(1e3 * (time.perf_counter() - begin))
-    return statistics.median(times)
+        request = {"id": 1, "mlir": kernel.mlir, "emit": ["nvvm"], "options": {"timing": True}}
+        reply, _ = WORKER.request(request)
+        total: dict[str, float] = {}
+        for name, milliseconds in reply["passes_ms"]:
+            total[name] = total.get(name, 0.0) + milliseconds
+        for name, milliseconds in total.items():
+            runs.setdefault(name, []).append(milliseconds)
+    print(f"{kernel.name}:")
+    for name, times in sorted(runs.items(), key=lambda row: -statistics.median(row[1])):
+        print(f"  {name:32} {statistics.median(times):8.2f} ms")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev bench compile", description=__doc__)
     parser.add_argument("--json", action="store_true", help="the last line is one JSON object")
     parser.add_argument("--repeat", type=int, default=7, help="compilations of each kernel")
+    parser.add_argument("--passes", action="store_true", help="the time of each pass, too")
+    parser.add_argument(
+        "pattern", nargs="?", default="", help="regular expression on kernels' names"
+    )
     options = parser.parse_args()
-    kernels = [partial(gemm, bm, bn, storages[0]) for bm, bn, storages in TILES]
+    kernels = [emit for emit in compiled_kernels() if re.search(options.pattern, emit().name)]
+    if not kernels:
+        parser.error(f"no kernel's name matches '{options.pattern}'")
     measure(kernels[0], 1)  # starts the worker
     rows = [measure(emit, options.repeat) for emit in kernels]
     result: dict[str, Any] = {
@@ -88,7 +125,7 @@ def main() -> None:
         "median_total_ms": round(statistics.median(row["total_ms"] for row in rows), 1),
         "median_ours_ms": round(statistics.median(row["ours_ms"] for row in rows), 1),
         "edit_to_result_gemm_ms": round(edit_to_result_gemm_ms(options.repeat), 1),
-        "edit_to_result_attention_ms": None,  # there is no attention kernel yet
+        "edit_to_result_attention_ms": round(edit_to_result_attention_ms(options.repeat), 1),
         "kernels": rows,
     }
     print(f"{'kernel':42} {'total':>8} {'ours':>8} {'ptxas':>8}  ms")
@@ -97,6 +134,10 @@ def main() -> None:
     print(f"median: total {result['median_total_ms']} ms, ours {result['median_ours_ms']} ms")
     print(f"import girih: {result['import_ms']} ms")
     print(f"from an edit to the result of a GEMM: {result['edit_to_result_gemm_ms']} ms")
+    print(f"of attention at tile level: {result['edit_to_result_attention_ms']} ms")
+    if options.passes:
+        for emit in kernels:
+            print_passes(emit(), options.repeat)
     if options.json:
         print(json.dumps(result))
 

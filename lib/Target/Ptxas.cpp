@@ -176,10 +176,11 @@ std::vector<AllowedMessage> target::parseAllowList(std::string_view text,
       continue;
     llvm::SmallVector<llvm::StringRef, 3> fields;
     line.split(fields, '|', 2);
-    if (fields.size() != 3 || !llvm::Regex("^C[0-9]+$").match(fields[0].trim()) ||
-        fields[2].trim().empty()) {
+    if (fields.size() != 3 || !llvm::Regex("^(C[0-9]+|STACK)$").match(fields[0].trim()) ||
+        fields[2].trim().empty() || (fields[0].trim() == "STACK" && fields[1].trim().empty())) {
       errors.push_back("line " + std::to_string(count) +
-                       ": expected 'CODE | text | reason', found '" + line.str() + "'");
+                       ": expected 'CODE | text | reason' or 'STACK | name | reason', found '" +
+                       line.str() + "'");
       continue;
     }
     allowed.push_back({fields[0].trim().str(), fields[1].trim().str(), fields[2].trim().str()});
@@ -210,6 +211,13 @@ static bool isAllowed(const PtxasMessage &message, const std::vector<AllowedMess
     if (entry.code == message.code && message.text.find(entry.contains) != std::string::npos)
       return true;
   return false;
+}
+
+/// Whether the module uses something that is known to need a stack frame.
+static bool mayHaveStack(std::string_view ptx, const std::vector<AllowedMessage> &allowed) {
+  return llvm::any_of(allowed, [&](const AllowedMessage &entry) {
+    return entry.code == "STACK" && ptx.find(entry.contains) != std::string_view::npos;
+  });
 }
 
 /// "kernel 'k': " in front of a message that does not say itself which kernel it means.
@@ -263,7 +271,7 @@ std::vector<Diagnostic> target::judge(const PtxasOutput &output, std::string_vie
           " bytes stored and " + std::to_string(function.spillLoadBytes) +
           " bytes loaded, expected none; it has " + std::to_string(function.registers) +
           " registers a thread: use a smaller tile for each warpgroup or more warpgroups"));
-    else if (function.stackBytes)
+    else if (function.stackBytes && !mayHaveStack(ptx, allowed))
       diagnostics.push_back(makeError("ptxas: " + what + " has a stack frame of " +
                                       std::to_string(function.stackBytes) +
                                       " bytes, expected none: an array in it is indexed with a "

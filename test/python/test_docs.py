@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import girih as gr
+import girih.kernels.products
 from girih import wg
 from girih.lang.builtin import Builtin
 
@@ -93,10 +94,10 @@ def test_the_language_page_names_everything_public():
     assert missing == []
 
 
-def test_readme_shows_the_kernel_of_the_example():
-    shown = examples(ROOT / "README.md")[0].code
-    kernel = inspect.getsource(__import__("gemm").matmul.function)
-    assert shown.endswith(kernel)
+def test_readme_shows_the_kernels_of_the_package_and_of_the_example():
+    tile_level, by_hand = (block.code for block in examples(ROOT / "README.md")[:2])
+    assert tile_level.endswith(inspect.getsource(gr.kernels.products.matmul.function))
+    assert by_hand.endswith(inspect.getsource(__import__("gemm").matmul.function))
 
 
 def test_readme_shows_what_the_example_prints():

@@ -59,12 +59,14 @@ PtxasOutput parsePtxasOutput(std::string_view text);
 
 /// An entry of the allow-list.
 struct AllowedMessage {
-  std::string code;     ///< "C7508"
-  std::string contains; ///< text that the message must contain; empty matches all
+  std::string code;     ///< "C7508", or "STACK" for a stack frame
+  std::string contains; ///< text that the message must contain, empty matches all; of a stack frame
+                        ///< a name that the PTX must use
   std::string reason;
 };
 
-/// Parses an allow-list: one entry a line, `CODE | text that the message must contain | reason`;
+/// Parses an allow-list: one entry a line, `CODE | text that the message must contain | reason` or
+/// `STACK | name that the PTX uses | reason`;
 /// empty lines and lines that begin with # are skipped. A line that does not parse is put into
 /// `errors`.
 std::vector<AllowedMessage> parseAllowList(std::string_view text, std::vector<std::string> &errors);

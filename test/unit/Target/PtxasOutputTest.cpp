@@ -151,16 +151,28 @@ TEST(PtxasOutput, TheAllowListMatchesCodeAndText) {
   EXPECT_EQ(judged(text, "", {}, {{"C7504", "", "a test"}}).size(), 1u);
 }
 
+TEST(PtxasOutput, AStackFrameIsAllowedToWhatUsesAName) {
+  const std::string text =
+      "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+      "ptxas info    : Function properties for k\n"
+      "    40 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 20 registers, used 1 barriers, 40 bytes cumulative stack size\n";
+  const std::vector<AllowedMessage> allowed = {{"STACK", "__table", "a test"}};
+  EXPECT_EQ(judged(text, ".entry k() { }", {}, allowed).size(), 1u);
+  EXPECT_TRUE(judged(text, ".entry k() { mov.b64 %rd1, __table; }", {}, allowed).empty());
+}
+
 TEST(AllowList, EveryEntryHasAReason) {
   std::vector<std::string> errors;
   auto allowed = parseAllowList("# comment\n\nC7508 | setmaxnreg | launched with one warpgroup\n"
-                                "C7509 | text |\n7510 | | no letter\n",
+                                "C7509 | text |\n7510 | | no letter\n"
+                                "STACK | | of everything\n",
                                 errors);
   ASSERT_EQ(allowed.size(), 1u);
   EXPECT_EQ(allowed[0].code, "C7508");
   EXPECT_EQ(allowed[0].contains, "setmaxnreg");
   EXPECT_EQ(allowed[0].reason, "launched with one warpgroup");
-  EXPECT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors.size(), 3u);
 }
 
 TEST(AllowList, TheBuiltInListParses) {
