@@ -14,6 +14,7 @@ from girih.kernels.products import batched_matmul, linear, matmul, split_k_matmu
 from girih.kernels.rows import row_argmax, row_cumsum, row_sum
 from girih.kernels.scaled import scaled_matmul
 from girih.kernels.softmax import softmax
+from girih.kernels.stream_k import stream_k_matmul
 from girih.kernels.transpose import transpose
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "scaled_matmul",
     "softmax",
     "split_k_matmul",
+    "stream_k_matmul",
     "sum_parts",
     "transpose",
     "vector_add",
