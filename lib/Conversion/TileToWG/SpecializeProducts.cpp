@@ -64,6 +64,30 @@ static Budget budgetOf(int64_t warpgroups) {
   return budget;
 }
 
+/// A sum stays in registers while products add to it, beside addresses and cursors. ptxas would
+/// take a larger one as a reason to let products run one after the other.
+static LogicalResult checkSums(const ProductPlan &plan, int64_t registers) {
+  constexpr int64_t others = 24;
+  for (const Product &product : plan.products) {
+    tile::DotOp dot = product.dot;
+    RankedTensorType sum = dot.getResult().getType();
+    int64_t threads = 128 * plan.warpgroups, needed = sum.getNumElements() / threads;
+    if (needed + others <= registers)
+      continue;
+    InFlightDiagnostic error = dot.emitError("the product of ")
+                               << sum.getDimSize(0) << "x" << sum.getDimSize(1)
+                               << " does not fit the registers; expected at most "
+                               << (registers - others) * threads << " elements, found "
+                               << sum.getNumElements() << ": use a smaller tile";
+    error.attachNote() << registers << " registers: what each of the " << threads
+                       << " threads that multiply has";
+    error.attachNote() << needed << " registers: the product's elements, one each";
+    error.attachNote() << others << " registers: addresses and cursors, at least";
+    return error;
+  }
+  return success();
+}
+
 static RoleOp makeRole(OpBuilder &builder, Location loc, SpecializeOp specialize, StringRef name,
                        int64_t warps, std::optional<int64_t> registers) {
   builder.setInsertionPointToEnd(&specialize.getBody().front());
@@ -94,6 +118,13 @@ LogicalResult specializeProducts(gpu::GPUFuncOp kernel) {
   if (failed(plan))
     return failure();
 
+  std::optional<Budget> budget;
+  if (!plan->rings.empty())
+    budget = budgetOf(plan->warpgroups);
+  if (failed(
+          checkSums(*plan, budget ? budget->compute : getLaunchRegisters(128 * plan->warpgroups))))
+    return failure();
+
   Block &body = kernel.getBody().front();
   DenseSet<Operation *> shared = sharedOps(body);
   llvm::SetVector<Operation *> cloned;
@@ -108,9 +139,7 @@ LogicalResult specializeProducts(gpu::GPUFuncOp kernel) {
   auto specialize = SpecializeOp::create(builder, loc);
   builder.createBlock(&specialize.getBody());
 
-  std::optional<Budget> budget;
-  if (!plan->rings.empty()) {
-    budget = budgetOf(plan->warpgroups);
+  if (budget) {
     makeRole(builder, loc, specialize, "load", 1, budget->load);
     buildProducer(builder, body, *plan, host, made, isCloned);
   }
