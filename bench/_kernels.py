@@ -32,16 +32,23 @@ def _matrix(dtype: gr.DType, contiguous: int) -> ArraySignature:
     return ArraySignature(dtype, rank=2, contiguous=contiguous, aligned=True)
 
 
-def gemm(
-    bm: int, bn: int, storage: str = "kn", out: str = "bf16", persistent: bool = True, bk: int = 64
-) -> Kernel:
-    """The example's GEMM with tiles of bm x bn x bk; B is stored K x N ("kn") or N x K ("nk")."""
-    signature = {
+def _product(bm: int, bn: int, storage: str, out: str) -> dict[str, Any]:
+    """What the signatures of all products have in common."""
+    return {
         "a": _matrix(gr.bf16, 1),
         "b": _matrix(gr.bf16, 1 if storage == "kn" else 0),
         "c": _matrix(gr.f32 if out == "f32" else gr.bf16, 1),
         "BM": bm,
         "BN": bn,
+    }
+
+
+def gemm(
+    bm: int, bn: int, storage: str = "kn", out: str = "bf16", persistent: bool = True, bk: int = 64
+) -> Kernel:
+    """The example's GEMM with tiles of bm x bn x bk; B is stored K x N ("kn") or N x K ("nk")."""
+    signature = {
+        **_product(bm, bn, storage, out),
         "BK": bk,
         "persistent": persistent,
     }
@@ -74,11 +81,7 @@ def matmul(
 ) -> Kernel:
     """A product of girih.kernels with tiles of bm x bn x 64."""
     signature = {
-        "a": _matrix(gr.bf16, 1),
-        "b": _matrix(gr.bf16, 1 if storage == "kn" else 0),
-        "c": _matrix(gr.f32 if out == "f32" else gr.bf16, 1),
-        "BM": bm,
-        "BN": bn,
+        **_product(bm, bn, storage, out),
         "BK": 64,
         "cluster": cluster,
     }
@@ -101,11 +104,7 @@ def matmuls() -> Iterator[Kernel]:
 def tile_matmul(bm: int, bn: int, storage: str = "kn", out: str = "bf16") -> Kernel:
     """The product of girih.kernels at tile level, whose hand-written twin is the example's persistent GEMM."""
     signature = {
-        "a": _matrix(gr.bf16, 1),
-        "b": _matrix(gr.bf16, 1 if storage == "kn" else 0),
-        "c": _matrix(gr.f32 if out == "f32" else gr.bf16, 1),
-        "BM": bm,
-        "BN": bn,
+        **_product(bm, bn, storage, out),
         "BK": 64,
     }
     text = emit_module(tile_level_matmul.definition, tile_level_matmul.parameters, signature)[0]

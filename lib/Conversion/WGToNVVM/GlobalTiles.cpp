@@ -16,23 +16,41 @@ namespace girih::wg {
 
 namespace {
 
+/// What loading and storing a tile have in common.
+struct WholeTile {
+  template <typename Op, typename Adaptor>
+  WholeTile(OpBuilder &builder, const ConversionState &state, Op op, Adaptor adaptor)
+      : loc(op.getLoc()), tile(op.getTile().getType()), element(tile.getElementType()),
+        plan(*state.tileAccesses.find(tile)->second), vector(state.vectors.find(op)->second),
+        count(plan.registers()), place(state.roles.of(op).place),
+        view(GlobalView::open(builder, loc, op.getView().getType(), adaptor.getView())),
+        indices(adaptor.getIndices()),
+        all(insideAsAWhole(builder, loc, view, indices, tile.getShape())) {}
+
+  Places places(OpBuilder &builder) const {
+    return Places(builder, loc, plan, view, place, indices);
+  }
+
+  Location loc;
+  RankedTensorType tile;
+  Type element;
+  const TileAccess &plan;
+  size_t vector, count; ///< elements moved at once, and of a thread
+  const ThreadPlace &place;
+  GlobalView view;
+  ValueRange indices;
+  Value all; ///< whether the whole tile lies inside the view
+};
+
 struct LoadPattern : StatePattern<tile::LoadOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
-    Type element = tile.getElementType();
-    const TileAccess &plan = *state.tileAccesses.find(tile)->second;
-    int64_t vector = state.vectors.find(op)->second;
-    size_t count = plan.registers();
-    const ThreadPlace &place = state.roles.of(op).place;
-    GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
-    ValueRange indices = adaptor.getIndices();
-    Value all = insideAsAWhole(rewriter, loc, view, indices, tile.getShape());
+    const WholeTile move(rewriter, state, op, adaptor);
+    const auto &[loc, tile, element, plan, vector, count, place, view, indices, all] = move;
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices);
+      Places places = move.places(builder);
       SmallVector<Value> values;
       for (size_t reg = 0; reg < count; reg += vector) {
         auto [pointer, offset] = places.address(builder, reg);
@@ -42,7 +60,7 @@ struct LoadPattern : StatePattern<tile::LoadOp> {
                                               : packElements(builder, loc, values, element)};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices);
+      Places places = move.places(builder);
       Value fill = adaptor.getFill() ? adaptor.getFill() : zeroElement(builder, loc, element);
       SmallVector<Value> values;
       for (size_t reg = 0; reg < count; ++reg) {
@@ -62,19 +80,11 @@ struct StorePattern : StatePattern<tile::StoreOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
-    Type element = tile.getElementType();
-    const TileAccess &plan = *state.tileAccesses.find(tile)->second;
-    int64_t vector = state.vectors.find(op)->second;
-    size_t count = plan.registers();
-    const ThreadPlace &place = state.roles.of(op).place;
-    GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
-    ValueRange indices = adaptor.getIndices();
-    Value all = insideAsAWhole(rewriter, loc, view, indices, tile.getShape());
+    const WholeTile move(rewriter, state, op, adaptor);
+    const auto &[loc, tile, element, plan, vector, count, place, view, indices, all] = move;
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices);
+      Places places = move.places(builder);
       bool whole = fillsRegisters(element, vector);
       SmallVector<Value> values = whole ? unpack(builder, loc, adaptor.getTile())
                                         : unpackElements(builder, loc, adaptor.getTile(), tile);
@@ -89,7 +99,7 @@ struct StorePattern : StatePattern<tile::StoreOp> {
       return {};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices);
+      Places places = move.places(builder);
       SmallVector<Value> values = unpackElements(builder, loc, adaptor.getTile(), tile);
       for (size_t reg = 0; reg < count; ++reg) {
         if (!plan.owned[reg])
