@@ -130,9 +130,9 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["::girih::ti
 }
 
 def Tile_AssertOp : Tile_Op<"assert"> {
-  let summary = "stops the kernel with a message unless a condition holds";
+  let summary = "fails the call with a message unless a condition holds";
   let description = [{
-    A scalar, or a tile all of whose elements must hold. The first failure of a launch is what the call reports.
+    A scalar, or a tile all of whose elements must hold. The kernel goes on; the call fails when it has run, with the first failures.
 
     ```mlir
     func.func @check(%ok: i1) {
