@@ -84,6 +84,9 @@ std::string compiler::replyJSON(const std::string &id, const Result &result,
   json::Array passes;
   for (const PassTime &row : result.passTimes)
     passes.push_back(json::Array{row.pass, row.milliseconds});
+  json::Array steps;
+  for (const std::string &step : Compiler::optionalSteps())
+    steps.push_back(step);
   json::Object reply{{"ok", result.ok},
                      {"resources", resourcesJSON(result)},
                      {"timings_ms", json::Object{{"parse", time.parse},
@@ -92,6 +95,7 @@ std::string compiler::replyJSON(const std::string &id, const Result &result,
                                                  {"ptxas", time.ptxas},
                                                  {"total", time.total}}},
                      {"passes_ms", std::move(passes)},
+                     {"optional_steps", std::move(steps)},
                      {"diagnostics", std::move(diagnostics)},
                      {"blobs", std::move(list)}};
   // The id is any JSON value and comes back as it was.

@@ -93,11 +93,9 @@ def _memory(array: arrays.Array) -> Any:
 
 def optional_steps() -> list[str]:
     """The compiler's optional steps, in the order in which they run."""
-    reply, _ = WORKER.request(
-        {"id": 0, "mlir": "", "emit": ["tile"], "options": {"without": ["?"]}}
-    )
-    text: str = reply["diagnostics"][0]["message"]
-    return text.partition("expected ")[2].split(", ")
+    reply, _ = WORKER.request({"id": 0, "mlir": "", "emit": ["tile"], "options": {}})
+    steps: list[str] = reply["optional_steps"]
+    return steps
 
 
 class Call:

@@ -1,5 +1,7 @@
 // Where a thread's elements of a tile lie in a view: addresses, and tests against the view's
-// extents. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// extents.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_LIB_CONVERSION_WGTONVVM_GLOBALPLACES_H
 #define GIRIH_LIB_CONVERSION_WGTONVVM_GLOBALPLACES_H

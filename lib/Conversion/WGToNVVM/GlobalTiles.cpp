@@ -2,7 +2,7 @@
 // a whole moves in vectors; at the view's edge each element moves under a predicate of its own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Patterns.h"
+#include "TileMove.h"
 
 #include "Divisor.h"
 #include "GlobalAccess.h"
@@ -16,38 +16,13 @@ namespace girih::wg {
 
 namespace {
 
-/// What loading and storing a tile have in common.
-struct WholeTile {
-  template <typename Op, typename Adaptor>
-  WholeTile(OpBuilder &builder, const ConversionState &state, Op op, Adaptor adaptor)
-      : loc(op.getLoc()), tile(op.getTile().getType()), element(tile.getElementType()),
-        plan(*state.tileAccesses.find(tile)->second), vector(state.vectors.find(op)->second),
-        count(plan.registers()), place(state.roles.of(op).place),
-        view(GlobalView::open(builder, loc, op.getView().getType(), adaptor.getView())),
-        indices(adaptor.getIndices()),
-        all(insideAsAWhole(builder, loc, view, indices, tile.getShape())) {}
-
-  Places places(OpBuilder &builder) const {
-    return Places(builder, loc, plan, view, place, indices);
-  }
-
-  Location loc;
-  RankedTensorType tile;
-  Type element;
-  const TileAccess &plan;
-  size_t vector, count; ///< elements moved at once, and of a thread
-  const ThreadPlace &place;
-  GlobalView view;
-  ValueRange indices;
-  Value all; ///< whether the whole tile lies inside the view
-};
-
 struct LoadPattern : StatePattern<tile::LoadOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    const WholeTile move(rewriter, state, op, adaptor);
-    const auto &[loc, tile, element, plan, vector, count, place, view, indices, all] = move;
+    const TileMove move(rewriter, state, op, adaptor);
+    const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
+                 all] = move;
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places = move.places(builder);
@@ -80,8 +55,9 @@ struct StorePattern : StatePattern<tile::StoreOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    const WholeTile move(rewriter, state, op, adaptor);
-    const auto &[loc, tile, element, plan, vector, count, place, view, indices, all] = move;
+    const TileMove move(rewriter, state, op, adaptor);
+    const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
+                 all] = move;
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places = move.places(builder);

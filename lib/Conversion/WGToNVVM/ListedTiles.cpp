@@ -3,7 +3,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Patterns.h"
+#include "TileMove.h"
 
 #include "GlobalAccess.h"
 #include "GlobalPlaces.h"
@@ -20,24 +20,17 @@ struct TakePattern : StatePattern<tile::TakeOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(tile::TakeOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
-    Type element = tile.getElementType();
-    const TileAccess &plan = *state.tileAccesses.find(tile)->second;
-    const ListedDim &listed = state.listed.find(op)->second;
-    int64_t vector = state.vectors.find(op)->second;
-    const ThreadPlace &place = state.roles.of(op).place;
-    GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
-    ValueRange indices = adaptor.getIndices();
-    SmallVector<Value> numbers = unpack(rewriter, loc, adaptor.getPlaces());
+    SmallVector<Value> listedPlaces = unpack(rewriter, op.getLoc(), adaptor.getPlaces());
+    const TileMove move(rewriter, state, op, adaptor, &state.listed.find(op)->second, listedPlaces);
+    const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
+                 others] = move;
     Value fill = adaptor.getFill() ? adaptor.getFill() : zeroElement(rewriter, loc, element);
-    Value others = insideAsAWhole(rewriter, loc, view, indices, tile.getShape(), listed.dim);
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, &listed, numbers);
+      Places places = move.places(builder);
       SmallVector<Value> values;
-      for (size_t reg = 0; reg < plan.registers(); reg += vector) {
-        Value inside = places.insideAlong(builder, listed.dim, reg);
+      for (size_t reg = 0; reg < count; reg += vector) {
+        Value inside = places.insideAlong(builder, listed->dim, reg);
         auto [pointer, offset] = places.address(builder, reg);
         llvm::append_range(
             values, loadVectorIf(builder, loc, inside, pointer, offset, element, vector, fill));
@@ -46,9 +39,9 @@ struct TakePattern : StatePattern<tile::TakeOp> {
                                               : packElements(builder, loc, values, element)};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, &listed, numbers);
+      Places places = move.places(builder);
       SmallVector<Value> values;
-      for (size_t reg = 0; reg < plan.registers(); ++reg) {
+      for (size_t reg = 0; reg < count; ++reg) {
         Value inside = places.inside(builder, reg);
         auto [pointer, offset] = places.address(builder, reg);
         values.push_back(loadIf(builder, loc, inside, pointer, offset, element, fill));
@@ -65,39 +58,32 @@ struct PutPattern : StatePattern<tile::PutOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    RankedTensorType tile = op.getTile().getType();
-    Type element = tile.getElementType();
-    const TileAccess &plan = *state.tileAccesses.find(tile)->second;
-    const ListedDim &listed = state.listed.find(op)->second;
-    size_t vector = static_cast<size_t>(state.vectors.find(op)->second);
-    const ThreadPlace &place = state.roles.of(op).place;
-    GlobalView view = GlobalView::open(rewriter, loc, op.getView().getType(), adaptor.getView());
-    ValueRange indices = adaptor.getIndices();
-    SmallVector<Value> numbers = unpack(rewriter, loc, adaptor.getPlaces());
+    SmallVector<Value> listedPlaces = unpack(rewriter, op.getLoc(), adaptor.getPlaces());
+    const TileMove move(rewriter, state, op, adaptor, &state.listed.find(op)->second, listedPlaces);
+    const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
+                 others] = move;
     Value owner = emitOwner(rewriter, loc, plan, place);
-    Value others = insideAsAWhole(rewriter, loc, view, indices, tile.getShape(), listed.dim);
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, &listed, numbers);
-      bool whole = fillsRegisters(element, static_cast<int64_t>(vector));
+      Places places = move.places(builder);
+      bool whole = fillsRegisters(element, vector);
       SmallVector<Value> values = whole ? unpack(builder, loc, adaptor.getTile())
                                         : unpackElements(builder, loc, adaptor.getTile(), tile);
       size_t each = whole ? vector / elementsPerRegister(element) : vector;
-      for (size_t reg = 0; reg < plan.registers(); reg += vector) {
+      for (size_t reg = 0; reg < count; reg += vector) {
         if (!plan.owned[reg])
           continue;
-        Value acts = bothTrue(builder, loc, owner, places.insideAlong(builder, listed.dim, reg));
+        Value acts = bothTrue(builder, loc, owner, places.insideAlong(builder, listed->dim, reg));
         auto [pointer, offset] = places.address(builder, reg);
-        storeVectorIf(builder, loc, acts, pointer, offset, element, static_cast<int64_t>(vector),
+        storeVectorIf(builder, loc, acts, pointer, offset, element, vector,
                       ArrayRef(values).slice(reg / vector * each, each));
       }
       return {};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
-      Places places(builder, loc, plan, view, place, indices, &listed, numbers);
+      Places places = move.places(builder);
       SmallVector<Value> values = unpackElements(builder, loc, adaptor.getTile(), tile);
-      for (size_t reg = 0; reg < plan.registers(); ++reg) {
+      for (size_t reg = 0; reg < count; ++reg) {
         if (!plan.owned[reg])
           continue;
         Value acts = bothTrue(builder, loc, owner, places.inside(builder, reg));

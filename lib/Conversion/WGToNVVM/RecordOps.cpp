@@ -1,5 +1,7 @@
 // tile.print and tile.assert become records in memory of the host plan (plan.records has the
-// layout). SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// layout).
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Patterns.h"
 

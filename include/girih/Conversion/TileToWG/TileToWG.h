@@ -1,5 +1,7 @@
 // From the tile phase to the wg phase: passes, and what they do to each kernel as functions to be
-// called from C++. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// called from C++.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef GIRIH_CONVERSION_TILETOWG_TILETOWG_H
 #define GIRIH_CONVERSION_TILETOWG_TILETOWG_H

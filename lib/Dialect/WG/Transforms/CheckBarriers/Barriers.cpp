@@ -76,15 +76,22 @@ Machine::Progress Machine::wait(Warp &warp, const Event &event, const Effect &ef
   return Progress::Done;
 }
 
-Machine::Progress Machine::arrive(Warp &warp, const Event &event, const Effect &effect) {
-  if (!performs(warp, effect.issuer))
-    return Progress::Done;
+Machine::Progress Machine::onEach(Warp &warp, const Event &event, const Effect &effect,
+                                  Signal signal) {
   std::optional<int32_t> local = barrierOf(warp, effect);
   if (!local)
     return Progress::Fault;
   for (int32_t id : everywhere(warp, effect, *local, model.numBarriers))
-    if (arriveAt(warp, event, effect, id) == Progress::Fault)
+    if ((this->*signal)(warp, event, effect, id) == Progress::Fault)
       return Progress::Fault;
+  return Progress::Done;
+}
+
+Machine::Progress Machine::arrive(Warp &warp, const Event &event, const Effect &effect) {
+  if (!performs(warp, effect.issuer))
+    return Progress::Done;
+  if (onEach(warp, event, effect, &Machine::arriveAt) == Progress::Fault)
+    return Progress::Fault;
   // What comes later is not told by this arrival.
   uint8_t lanes = effect.issuer == Issuer::Threads ? warp.mask : kElectedLane;
   for (int32_t k = 0; k < 2; ++k)
@@ -140,13 +147,7 @@ Machine::Progress Machine::arriveAt(Warp &warp, const Event &event, const Effect
 Machine::Progress Machine::expectOrComplete(Warp &warp, const Event &event, const Effect &effect) {
   if (!performs(warp, effect.issuer))
     return Progress::Done;
-  std::optional<int32_t> local = barrierOf(warp, effect);
-  if (!local)
-    return Progress::Fault;
-  for (int32_t id : everywhere(warp, effect, *local, model.numBarriers))
-    if (countBytes(warp, event, effect, id) == Progress::Fault)
-      return Progress::Fault;
-  return Progress::Done;
+  return onEach(warp, event, effect, &Machine::countBytes);
 }
 
 Machine::Progress Machine::countBytes(Warp &warp, const Event &event, const Effect &effect,

@@ -217,6 +217,10 @@ private:
   bool performs(const Warp &warp, Issuer issuer) const;
   int64_t threadsOf(const Warp &warp, Issuer issuer) const;
   std::optional<int32_t> barrierOf(Warp &warp, const Effect &effect);
+  /// What an event does to one barrier, by number.
+  using Signal = Progress (Machine::*)(Warp &, const Event &, const Effect &, int32_t);
+  /// Does it to the barrier of the warp's CTA, or to that of every CTA.
+  Progress onEach(Warp &warp, const Event &event, const Effect &effect, Signal signal);
   Progress arriveAt(Warp &warp, const Event &event, const Effect &effect, int32_t id);
   Progress countBytes(Warp &warp, const Event &event, const Effect &effect, int32_t id);
   Progress accessSlot(Warp &warp, const Event &event, const Effect &effect, Access next,

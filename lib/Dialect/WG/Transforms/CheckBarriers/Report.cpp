@@ -1,5 +1,7 @@
 // Errors in the user's words: rings, slots and roles instead of barriers and warps; and the
-// schedule that leads to the fault. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// schedule that leads to the fault.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Explore.h"
 
