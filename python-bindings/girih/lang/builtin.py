@@ -46,21 +46,42 @@ def call_checked(
     # A method's signature is that of its function, which is the same for all objects.
     plain: Callable[..., Any] = getattr(function, "__func__", function)
     own = () if plain is function else (function.__self__,)  # type: ignore[attr-defined]
-    signature = _signature(plain)
-    try:
-        bound = signature.bind(*own, cx, *args, **kwargs)
-    except TypeError as error:
-        parameters = [
-            str(p).split(":")[0].split(" =")[0]
-            for p in list(signature.parameters.values())[len(own) + 1 :]
-        ]
-        cx.fail(f"{name}: {error}", expected=f"{name}({', '.join(parameters)})")
-    return plain(*bound.args, **bound.kwargs)
+    shape = _shape(plain)
+    if not shape.surely_takes(len(own) + 1 + len(args), kwargs):
+        try:
+            shape.signature.bind(*own, cx, *args, **kwargs)
+        except TypeError as error:
+            parameters = [
+                str(p).split(":")[0].split(" =")[0]
+                for p in list(shape.signature.parameters.values())[len(own) + 1 :]
+            ]
+            cx.fail(f"{name}: {error}", expected=f"{name}({', '.join(parameters)})")
+    return plain(*own, cx, *args, **kwargs)
 
 
-@functools.cache
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(function)
+class _Shape:
+    """What arguments a function takes. ``inspect`` binds them slowly; most calls are of a simple form."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.signature = inspect.signature(function)
+        parameters = self.signature.parameters.values()
+        self._places = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        self._names = {*self._places, *by_name}
+        self._required = {p.name for p in parameters if p.default is p.empty}
+        self._simple = len(self._places) + len(by_name) == len(parameters)
+
+    def surely_takes(self, count: int, kwargs: dict[str, Any]) -> bool:
+        """Whether ``count`` arguments by place and ``kwargs`` by name fit; false if that takes a closer look."""
+        if not self._simple or count > len(self._places):
+            return False
+        given = {*self._places[:count], *kwargs}
+        return (
+            len(given) == count + len(kwargs) and given <= self._names and self._required <= given
+        )
+
+
+_shape = functools.cache(_Shape)
 
 
 def decorator_builtin(name: str) -> Callable[[Callable[..., Any]], DecoratorBuiltin]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from girih.dtypes import DType
 from girih.errors import CompileError, Place
 from girih.lang import layouts
-from girih.lang.builder import Block, Builder, symbol
+from girih.lang.builder import Block, Builder, quoted, symbol
 from girih.lang.constants import literal
 from girih.lang.hostplan import HostPlan
 from girih.lang.source import Source
@@ -56,11 +55,31 @@ class DeviceArgument:
     host_type: str
 
 
+class Located:
+    """Operations and errors belong to a node of the user's text while this is entered."""
+
+    __slots__ = ("_cx", "_known", "_node", "_outer")
+
+    def __init__(self, cx: Context, node: ast.AST) -> None:
+        self._cx = cx
+        self._node = node
+
+    def __enter__(self) -> None:
+        cx = self._cx
+        frame = self._outer = cx._frames[-1]
+        self._known, cx.builder.known = cx.builder.known, None
+        cx._frames[-1] = (frame[0], self._node, frame[2])
+
+    def __exit__(self, *_: object) -> None:
+        self._cx._frames[-1] = self._outer
+        self._cx.builder.known = self._known
+
+
 class Context:
     """Everything that emission needs; one per compiled signature."""
 
     def __init__(self, source: Source) -> None:
-        self.builder = Builder(depth=3, where=self.places)
+        self.builder = Builder(depth=3, where=self.location)
         self.entry = self.builder.nested()
         self.specialize = Block(depth=4)
         self.visitor: Visitor
@@ -84,7 +103,10 @@ class Context:
         self.naming = ""  # what the user calls the value being computed
         self.layouts: dict[str, str] = {}
         self._hoisted: dict[str, str] = {}
-        self._frames: list[tuple[Source, ast.AST]] = []
+        # Functions that call each other, outermost first: the source, where in it we are, and the alias of the
+        # location of the call that led there.
+        self._frames: list[tuple[Source, ast.AST, str]] = []
+        self._located: dict[tuple[str, int, int, str], str] = {}
         self.enter_source(source, source.definition)
 
     # Where we are in the user's text.
@@ -96,11 +118,14 @@ class Context:
         while not source.is_same(self.sources.setdefault(source.name, source)):
             count += 1
             source.name = f"{name}.{count}"
-        self._frames.append((source, node))
+        caller = self.location() if self._frames else ""
+        self._frames.append((source, node, caller))
+        self.builder.known = None
 
     def leave_source(self) -> None:
         """Returns to the calling function."""
         self._frames.pop()
+        self.builder.known = None
 
     def argument_text(self, number: int) -> str:
         """The user's text of an argument of the call being emitted."""
@@ -113,19 +138,27 @@ class Context:
         """How many functions are being emitted inside each other."""
         return len(self._frames)
 
-    @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
-        """Operations and errors belong to ``node`` meanwhile."""
-        source, outer = self._frames[-1]
-        outer_location, self.builder.known = self.builder.known, None
-        self._frames[-1] = (source, node)
-        yield
-        self._frames[-1] = (source, outer)
-        self.builder.known = outer_location
+    def at(self, node: ast.AST) -> Located:
+        """``with cx.at(node)``: operations and errors belong to ``node`` meanwhile."""
+        return Located(self, node)
+
+    def location(self) -> str:
+        """The alias of the current place's location, with the calls that led there."""
+        source, node, caller = self._frames[-1]
+        row, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        key = source.name, row, column, caller
+        alias = self._located.get(key)
+        if alias is None:
+            here = source.place(node)
+            text = f"{quoted(here.function)}({quoted(here.file)}:{here.line}:{here.column + 1})"
+            if caller:
+                text = f"callsite({text} at {caller})"
+            alias = self._located[key] = self.builder.location_alias(text)
+        return alias
 
     def places(self) -> tuple[Place, ...]:
         """The current place and the calls that led there, innermost first."""
-        return tuple(source.place(node) for source, node in reversed(self._frames))
+        return tuple(source.place(node) for source, node, _ in reversed(self._frames))
 
     def fail(
         self,

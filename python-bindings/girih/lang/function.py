@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
+import functools
 import inspect
 from collections.abc import Callable
-from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from girih.errors import CompileError, GirihError
@@ -39,16 +38,20 @@ class DeviceFunction:
         self.definition = Definition(function)
         self.function = self.definition.function
         self._outer = outer_names(self.function)
-        update_wrapper(self, function)
+        functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise GirihError(f"{self.function.__name__} is a @girih.function: call it from a kernel")
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
 
     def inline(self, visitor: Visitor, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Emits the body in place of a call."""
         cx = visitor.cx
         try:
-            bound = inspect.signature(self.function).bind(*args, **kwargs)
+            bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             cx.fail(f"{self.function.__name__}: {error}")
         bound.apply_defaults()
@@ -59,12 +62,10 @@ class DeviceFunction:
             )
         source = Source(self.definition)
         statements = source.definition.body
-        for statement in statements[:-1]:
-            for inner in ast.walk(statement):
-                if isinstance(inner, ast.Return):
-                    cx.enter_source(source, inner)
-                    with cx.at(inner):
-                        cx.fail("return must be the last statement of a helper function")
+        if (early := self.definition.early_return) is not None:
+            cx.enter_source(source, early)
+            with cx.at(early):
+                cx.fail("return must be the last statement of a helper function")
         cx.enter_source(source, source.definition)
         with visitor.function_scope(bound.arguments, self._outer):
             visitor.body(statements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType
@@ -48,6 +49,19 @@ class Definition:
         if self._parsed is None:
             self._parsed = self._parse()
         return self._parsed
+
+    @functools.cached_property
+    def early_return(self) -> ast.Return | None:
+        """A return before the last statement of the body, if there is one."""
+        return next(
+            (
+                inner
+                for statement in self.parsed()[1].body[:-1]
+                for inner in ast.walk(statement)
+                if isinstance(inner, ast.Return)
+            ),
+            None,
+        )
 
     def _parse(self) -> tuple[list[str], ast.FunctionDef]:
         if isinstance(self._text, NoText):

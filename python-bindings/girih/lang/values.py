@@ -7,6 +7,7 @@ device is a ``Value``. Methods and attributes that a kernel may use are marked w
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,10 +34,14 @@ def attribute(function: F) -> F:
     return function
 
 
-def visible_names(value: object) -> list[str]:
+def visible_names(value: object) -> tuple[str, ...]:
     """Names that kernels may use on ``value``, which may be a class."""
-    kind = value if isinstance(value, type) else type(value)
-    return sorted(name for name in dir(kind) if hasattr(getattr(kind, name), "girih_role"))
+    return _visible_names(value if isinstance(value, type) else type(value))
+
+
+@functools.cache
+def _visible_names(kind: type) -> tuple[str, ...]:
+    return tuple(sorted(name for name in dir(kind) if hasattr(getattr(kind, name), "girih_role")))
 
 
 class Value:

@@ -17,7 +17,7 @@ from girih.lang.context import Context, Role, RoleSpec
 from girih.lang.function import DeviceFunction
 from girih.lang.hostplan import HostExpression, host_binary
 from girih.lang.lambdas import Lambda
-from girih.lang.loops import emit_if, emit_while
+from girih.lang.loops import Outcome, emit_if, emit_while
 from girih.lang.passed import as_constant
 from girih.lang.places import Place
 from girih.lang.rings import OutSlot, Slot
@@ -92,6 +92,9 @@ class Visitor:
         self._device_depth = 0
         self.inner_names: set[str] = set()  # names that some loop or branch gave a value first
         self.rehearsing = False  # whether what is emitted is thrown away
+        # What rehearsals told of the loops and branches inside the one being rehearsed or emitted (``girih.lang.loops``).
+        self.outcomes: list[Outcome] = []
+        self.foreseen: Iterator[Outcome] | None = None
         self._return_depth: int | None = None
         # Which function's names these are, and those of the functions that called it.
         self.scope = object()
@@ -252,14 +255,14 @@ class Visitor:
 
     def statement(self, node: ast.stmt) -> None:
         """Emits one statement."""
-        handler = getattr(self, f"visit_{type(node).__name__}", None)
+        handler = _handler("visit_", type(node))
         if handler is None:
             self.cx.fail(
                 f"'{ast.unparse(node).splitlines()[0]}' is not supported in a kernel",
                 expected=_STATEMENTS,
                 found=f"a {type(node).__name__} statement",
             )
-        handler(node)
+        handler(self, node)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         """Nothing."""
@@ -460,21 +463,22 @@ class Visitor:
 
     def evaluate(self, node: ast.expr) -> Any:
         """The constant or value of an expression."""
-        handler = getattr(self, f"eval_{type(node).__name__}", None)
+        kind = type(node)
+        if kind is ast.Constant:
+            return node.value  # type: ignore[attr-defined]
+        if kind is ast.Name and (name := node.id) in self.names:  # type: ignore[attr-defined]
+            return self.names[name]
         with self.cx.at(node):
+            handler = _handler("eval_", kind)
             if handler is None:
                 self.cx.fail(
                     f"'{ast.unparse(node)}' is not supported in a kernel",
-                    found=f"a {type(node).__name__} expression",
+                    found=f"a {kind.__name__} expression",
                 )
-            return handler(node)
-
-    def eval_Constant(self, node: ast.Constant) -> Any:
-        """A literal."""
-        return node.value
+            return handler(self, node)
 
     def eval_Name(self, node: ast.Name) -> Any:
-        """A name."""
+        """A name from outside."""
         return self.lookup(node.id)
 
     def eval_Tuple(self, node: ast.Tuple) -> Any:
@@ -514,7 +518,7 @@ class Visitor:
                 )
             names = visible_names(owner)
             if isinstance(owner, Place):
-                names = sorted({*names, *visible_names(Tile)})
+                names = tuple(sorted({*names, *visible_names(Tile)}))
             self.cx.fail(
                 f"{owner.describe()} has no '{node.attr}'",
                 expected=", ".join(names) if names else "no attribute at all",
@@ -750,3 +754,13 @@ class Visitor:
                     else None,
                 )
         return self.constant_operation(function, *args, **kwargs)
+
+
+_HANDLERS: dict[type[ast.AST], Any] = {}
+
+
+def _handler(prefix: str, kind: type[ast.AST]) -> Any:
+    """The visitor's function for a kind of node, None if there is none."""
+    if kind not in _HANDLERS:
+        _HANDLERS[kind] = getattr(Visitor, prefix + kind.__name__, None)
+    return _HANDLERS[kind]
