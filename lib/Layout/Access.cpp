@@ -8,6 +8,7 @@
 #include "girih/Layout/Fragments.h"
 
 #include "Enumerate.h"
+#include "Memo.h"
 
 #include <algorithm>
 #include <bit>
@@ -229,10 +230,8 @@ bool linesAreContiguous(const Matrices &matrices, const Offsets &offsets, const 
   });
 }
 
-} // namespace
-
-Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
-                                  int32_t elementBytes, int32_t maxVector) {
+Result<VectorAccess> planned(const Layout &registers, const Layout &buffer, int32_t elementBytes,
+                             int32_t maxVector) {
   if (std::optional<std::string> error = checkOperands(registers, buffer, elementBytes))
     return LayoutError{*error};
   RegisterOffsets offsets(registers, Offsets(buffer));
@@ -254,13 +253,7 @@ Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
                       std::move(*plan)};
 }
 
-Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
-                                  int32_t elementBytes) {
-  return vectorAccess(registers, buffer, elementBytes, kMaxAccessBytes);
-}
-
-Result<MatrixAccess> matrixAccess(const Layout &registers, const Layout &buffer,
-                                  int32_t elementBytes) {
+Result<MatrixAccess> planned(const Layout &registers, const Layout &buffer, int32_t elementBytes) {
   if (std::optional<std::string> error = checkOperands(registers, buffer, elementBytes))
     return LayoutError{*error};
   if (elementBytes > 4)
@@ -309,6 +302,27 @@ Result<MatrixAccess> matrixAccess(const Layout &registers, const Layout &buffer,
     }
   }
   return LayoutError{reason};
+}
+
+} // namespace
+
+Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
+                                  int32_t elementBytes, int32_t maxVector) {
+  thread_local detail::Memo<Result<VectorAccess>> memo;
+  return memo.get(detail::Question().add(registers).add(buffer).add(elementBytes).add(maxVector),
+                  [&] { return planned(registers, buffer, elementBytes, maxVector); });
+}
+
+Result<VectorAccess> vectorAccess(const Layout &registers, const Layout &buffer,
+                                  int32_t elementBytes) {
+  return vectorAccess(registers, buffer, elementBytes, kMaxAccessBytes);
+}
+
+Result<MatrixAccess> matrixAccess(const Layout &registers, const Layout &buffer,
+                                  int32_t elementBytes) {
+  thread_local detail::Memo<Result<MatrixAccess>> memo;
+  return memo.get(detail::Question().add(registers).add(buffer).add(elementBytes),
+                  [&] { return planned(registers, buffer, elementBytes); });
 }
 
 } // namespace girih

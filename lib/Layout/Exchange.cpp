@@ -7,6 +7,8 @@
 #include "girih/Layout/Replicas.h"
 #include "girih/Layout/Shared.h"
 
+#include "Memo.h"
+
 namespace girih {
 namespace {
 
@@ -44,9 +46,7 @@ bool staysInWarps(const Layout &from, const Layout &to) {
   return true;
 }
 
-} // namespace
-
-Result<Exchange> planExchange(const Layout &from, const Layout &to, int32_t elementBytes) {
+Result<Exchange> planned(const Layout &from, const Layout &to, int32_t elementBytes) {
   std::optional<Exchange> best;
   std::string reason;
   // Without a conflict in either direction there is nothing better.
@@ -85,6 +85,14 @@ Result<Exchange> planExchange(const Layout &from, const Layout &to, int32_t elem
     return LayoutError{reason};
   best->withinWarps = staysInWarps(from, to);
   return *best;
+}
+
+} // namespace
+
+Result<Exchange> planExchange(const Layout &from, const Layout &to, int32_t elementBytes) {
+  thread_local detail::Memo<Result<Exchange>> memo;
+  return memo.get(detail::Question().add(from).add(to).add(elementBytes),
+                  [&] { return planned(from, to, elementBytes); });
 }
 
 } // namespace girih

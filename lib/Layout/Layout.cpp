@@ -4,6 +4,7 @@
 #include "girih/Layout/Layout.h"
 
 #include "Enumerate.h"
+#include "Memo.h"
 
 #include <algorithm>
 #include <functional>
@@ -176,51 +177,54 @@ std::vector<Digit> digitsOf(const LayoutSpec &spec) {
 } // namespace detail
 
 Result<Layout> Layout::create(const LayoutSpec &spec) {
-  if (std::string error = checkParts(spec); !error.empty())
-    return LayoutError{error};
-  Layout layout;
-  layout.parts = detail::canonical(spec);
-  layout.inSizes.at.fill(1);
-  layout.outSizes.at.fill(1);
-  layout.box.at.fill(1);
-  for (const Base &base : layout.parts.bases) {
-    layout.inSizes[base.dim] *= 2;
-    layout.points.push_back(detail::toPoint(layout.parts.outDims, base.to));
-  }
-  for (const Repeat &repeat : layout.parts.repeats) {
-    layout.inSizes[repeat.dim] *= repeat.extent;
-    layout.points.push_back(detail::toPoint(layout.parts.outDims, repeat.step));
-  }
-
-  for (size_t i = 0; i < layout.parts.outDims.size(); ++i)
-    layout.box[layout.parts.outDims[i]] = reachOf(layout.parts, i);
-  if (layout.parts.shape.empty())
-    for (Dim dim : layout.parts.outDims)
-      layout.parts.shape.push_back(layout.box[dim]);
-  int64_t elements = 1;
-  for (size_t i = 0; i < layout.parts.outDims.size() && elements <= kMaxElements; ++i) {
-    layout.outSizes[layout.parts.outDims[i]] = layout.parts.shape[i];
-    elements *= layout.parts.shape[i];
-  }
-  if (elements > kMaxElements)
-    return LayoutError{"the layout spans " + std::to_string(elements) +
-                       " elements, expected at most " + std::to_string(kMaxElements)};
-
-  std::vector<uint8_t> count(static_cast<size_t>(elements), 0);
-  layout.injective = true;
-  detail::Numbering numbering(layout);
-  detail::forEachSlot(layout.parts, [&](const Point &, const Point &element) {
-    if (!numbering.contains(element)) {
-      layout.padding = true;
-      return;
+  thread_local detail::Memo<Result<Layout>> memo;
+  return memo.get(detail::Question().add(spec), [&]() -> Result<Layout> {
+    if (std::string error = checkParts(spec); !error.empty())
+      return LayoutError{error};
+    Layout layout;
+    layout.parts = detail::canonical(spec);
+    layout.inSizes.at.fill(1);
+    layout.outSizes.at.fill(1);
+    layout.box.at.fill(1);
+    for (const Base &base : layout.parts.bases) {
+      layout.inSizes[base.dim] *= 2;
+      layout.points.push_back(detail::toPoint(layout.parts.outDims, base.to));
     }
-    uint8_t &seen = count[numbering.of(element)];
-    layout.injective &= seen == 0;
-    seen = 1;
+    for (const Repeat &repeat : layout.parts.repeats) {
+      layout.inSizes[repeat.dim] *= repeat.extent;
+      layout.points.push_back(detail::toPoint(layout.parts.outDims, repeat.step));
+    }
+
+    for (size_t i = 0; i < layout.parts.outDims.size(); ++i)
+      layout.box[layout.parts.outDims[i]] = reachOf(layout.parts, i);
+    if (layout.parts.shape.empty())
+      for (Dim dim : layout.parts.outDims)
+        layout.parts.shape.push_back(layout.box[dim]);
+    int64_t elements = 1;
+    for (size_t i = 0; i < layout.parts.outDims.size() && elements <= kMaxElements; ++i) {
+      layout.outSizes[layout.parts.outDims[i]] = layout.parts.shape[i];
+      elements *= layout.parts.shape[i];
+    }
+    if (elements > kMaxElements)
+      return LayoutError{"the layout spans " + std::to_string(elements) +
+                         " elements, expected at most " + std::to_string(kMaxElements)};
+
+    std::vector<uint8_t> count(static_cast<size_t>(elements), 0);
+    layout.injective = true;
+    detail::Numbering numbering(layout);
+    detail::forEachSlot(layout.parts, [&](const Point &, const Point &element) {
+      if (!numbering.contains(element)) {
+        layout.padding = true;
+        return;
+      }
+      uint8_t &seen = count[numbering.of(element)];
+      layout.injective &= seen == 0;
+      seen = 1;
+    });
+    if (auto hole = std::find(count.begin(), count.end(), 0); hole != count.end())
+      layout.missing = hole - count.begin();
+    return layout;
   });
-  if (auto hole = std::find(count.begin(), count.end(), 0); hole != count.end())
-    layout.missing = hole - count.begin();
-  return layout;
 }
 
 int64_t Layout::numSlots() const {

@@ -5,6 +5,8 @@
 
 #include "girih/Layout/Replicas.h"
 
+#include "Memo.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -62,14 +64,7 @@ std::vector<Digit> digitsOf(const Layout &layout, const Extents &shape) {
   return digits;
 }
 
-} // namespace
-
-bool Reduction::acrossWarps() const {
-  return std::any_of(digits.begin(), digits.end(),
-                     [](const DigitAlong &digit) { return digit.dim == Dim::Warp; });
-}
-
-Result<Reduction> analyseReduction(const Layout &layout, const Extents &shape, int32_t dim) {
+Result<Reduction> analysed(const Layout &layout, const Extents &shape, int32_t dim) {
   bool whole = shape.size() == 1;
   Result<Layout> reduced = whole ? Result<Layout>(layout) : reduceOf(layout, shape, dim);
   if (!reduced)
@@ -134,6 +129,19 @@ Result<Reduction> analyseReduction(const Layout &layout, const Extents &shape, i
     result.resultOf.push_back(number);
   }
   return result;
+}
+
+} // namespace
+
+bool Reduction::acrossWarps() const {
+  return std::any_of(digits.begin(), digits.end(),
+                     [](const DigitAlong &digit) { return digit.dim == Dim::Warp; });
+}
+
+Result<Reduction> analyseReduction(const Layout &layout, const Extents &shape, int32_t dim) {
+  thread_local detail::Memo<Result<Reduction>> memo;
+  return memo.get(detail::Question().add(layout).add(shape).add(dim),
+                  [&] { return analysed(layout, shape, dim); });
 }
 
 Result<std::vector<DigitAlong>> scanOrder(const Reduction &reduction, int32_t extent) {

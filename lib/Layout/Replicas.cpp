@@ -4,6 +4,7 @@
 #include "girih/Layout/Replicas.h"
 
 #include "Enumerate.h"
+#include "Memo.h"
 
 #include <algorithm>
 
@@ -44,9 +45,7 @@ private:
   std::vector<std::vector<int32_t>> basis;
 };
 
-} // namespace
-
-Result<Layout> replicasOf(const Layout &layout) {
+Result<Layout> numbered(const Layout &layout) {
   LayoutSpec spec;
   spec.outDims = {Dim::Row};
   int32_t copies = 1;
@@ -80,6 +79,13 @@ Result<Layout> replicasOf(const Layout &layout) {
   if (std::any_of(owners.begin(), owners.end(), [](uint8_t count) { return count != 1; }))
     return LayoutError{"which slots hold the same element has no form of an atom with repeats"};
   return replicas;
+}
+
+} // namespace
+
+Result<Layout> replicasOf(const Layout &layout) {
+  thread_local detail::Memo<Result<Layout>> memo;
+  return memo.get(detail::Question().add(layout), [&] { return numbered(layout); });
 }
 
 } // namespace girih

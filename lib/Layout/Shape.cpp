@@ -6,11 +6,35 @@
 #include "girih/Layout/Algebra.h"
 
 #include "Enumerate.h"
+#include "Memo.h"
 
 #include <algorithm>
 
 namespace girih {
 namespace {
+
+enum class Change {
+  Reduce,
+  Expand,
+  Broadcast,
+  BroadcastSource,
+  Transpose,
+  Reshape,
+  Join,
+  Split,
+  Coordinate
+};
+
+detail::Question asked(Change change, const Layout &layout, const Extents &shape,
+                       const std::vector<int32_t> &how = {}) {
+  return detail::Question().add(static_cast<int32_t>(change)).add(layout).add(shape).add(how);
+}
+
+template <class Compute>
+Result<Layout> remembered(const detail::Question &question, Compute compute) {
+  thread_local detail::Memo<Result<Layout>> memo;
+  return memo.get(question, compute);
+}
 
 std::string shapeText(const Extents &shape) {
   std::string text;
@@ -98,204 +122,8 @@ Result<Layout> merged(const Layout &layout, const Extents &result,
       tileShape(result));
 }
 
-} // namespace
-
-Point elementOf(const Extents &shape, const Extents &index) {
-  int32_t row = 0;
-  for (size_t i = 0; i + 1 < shape.size(); ++i)
-    row = row * shape[i] + index[i];
-  return Point::element(row, index.back());
-}
-
-Extents indexOf(const Extents &shape, const Point &element) {
-  Extents index(shape.size());
-  index.back() = element[Dim::Col];
-  int32_t row = element[Dim::Row];
-  for (size_t i = shape.size() - 1; i-- > 0; row /= shape[i])
-    index[i] = row % shape[i];
-  return index;
-}
-
-Result<Layout> reduceOf(const Layout &layout, const Extents &shape, int32_t dim) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  if (auto error = outside(shape, dim, static_cast<int32_t>(shape.size())))
-    return *error;
-  if (shape.size() < 2)
-    return LayoutError{"a tile of one dimension reduces to a number, which has no layout"};
-  Extents result = shape;
-  result.erase(result.begin() + dim);
-  return merged(layout, result, [&](const Point &element) {
-    Extents index = indexOf(shape, element);
-    index.erase(index.begin() + dim);
-    return elementOf(result, index);
-  });
-}
-
-Result<Layout> expandOf(const Layout &layout, const Extents &shape, int32_t dim) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  if (auto error = outside(shape, dim, static_cast<int32_t>(shape.size()) + 1))
-    return *error;
-  Extents result = shape;
-  result.insert(result.begin() + dim, 1);
-  return renamed(layout, result, [&](const Point &element) {
-    Extents index = indexOf(shape, element);
-    index.insert(index.begin() + dim, 0);
-    return elementOf(result, index);
-  });
-}
-
-static std::optional<LayoutError> broadcastError(const Extents &from, const Extents &to) {
-  bool fits = from.size() == to.size();
-  for (size_t i = 0; fits && i < from.size(); ++i)
-    fits = from[i] == to[i] || from[i] == 1;
-  if (fits)
-    return std::nullopt;
-  return LayoutError{"a tile of " + shapeText(from) + " cannot be broadcast to " + shapeText(to)};
-}
-
-Result<Layout> broadcastOf(const Layout &layout, const Extents &shape, const Extents &result) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  if (auto error = broadcastError(shape, result))
-    return *error;
-  std::vector<size_t> repeated;
-  int32_t copies = 1;
-  for (size_t i = shape.size(); i-- > 0;)
-    if (shape[i] != result[i]) {
-      repeated.push_back(i);
-      copies *= result[i];
-    }
-  int32_t registers = layout.inSize(Dim::Register);
-  return fitLayout(
-      insOf(layout, registers * copies), {Dim::Row, Dim::Col},
-      [&](Point slot) {
-        int32_t copy = slot[Dim::Register] / registers;
-        slot[Dim::Register] %= registers;
-        Extents index = indexOf(shape, layout.apply(slot));
-        for (size_t i : repeated) {
-          index[i] = copy % result[i];
-          copy /= result[i];
-        }
-        return elementOf(result, index);
-      },
-      tileShape(result));
-}
-
-Result<Layout> broadcastSourceOf(const Layout &layout, const Extents &result,
-                                 const Extents &source) {
-  if (auto error = mismatch(layout, result))
-    return *error;
-  if (auto error = broadcastError(source, result))
-    return *error;
-  return merged(layout, source, [&](const Point &element) {
-    Extents index = indexOf(result, element);
-    for (size_t i = 0; i < index.size(); ++i)
-      if (source[i] == 1)
-        index[i] = 0;
-    return elementOf(source, index);
-  });
-}
-
-Result<Layout> transposeOf(const Layout &layout, const Extents &shape,
-                           const std::vector<int32_t> &order) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  std::vector<int32_t> sorted = order;
-  std::sort(sorted.begin(), sorted.end());
-  Extents result;
-  for (size_t i = 0; i < sorted.size() && sorted[i] == static_cast<int32_t>(i); ++i)
-    if (order[i] < static_cast<int32_t>(shape.size()))
-      result.push_back(shape[static_cast<size_t>(order[i])]);
-  if (result.size() != shape.size() || order.size() != shape.size())
-    return LayoutError{"the order names each of the " + std::to_string(shape.size()) +
-                       " dimensions once"};
-  return renamed(layout, result, [&](const Point &element) {
-    Extents from = indexOf(shape, element), index(shape.size());
-    for (size_t i = 0; i < index.size(); ++i)
-      index[i] = from[static_cast<size_t>(order[i])];
-    return elementOf(result, index);
-  });
-}
-
-Result<Layout> reshapeOf(const Layout &layout, const Extents &shape, const Extents &result) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  if (result.empty())
-    return LayoutError{"a tile has at least one dimension"};
-  std::vector<int32_t> to = tileShape(result);
-  int32_t cols = layout.cols();
-  if (int64_t(to[0]) * to[1] != int64_t(layout.rows()) * cols)
-    return LayoutError{"a tile of " + shapeText(shape) + " cannot be reshaped to " +
-                       shapeText(result)};
-  return renamed(layout, result, [&](const Point &element) {
-    int32_t number = element[Dim::Row] * cols + element[Dim::Col];
-    return Point::element(number / to[1], number % to[1]);
-  });
-}
-
-Result<Layout> joinOf(const Layout &layout, const Extents &shape) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  Extents result = shape;
-  result.push_back(2);
-  return fitLayout(
-      insOf(layout, 2 * layout.inSize(Dim::Register)), {Dim::Row, Dim::Col},
-      [&](Point slot) {
-        int32_t place = slot[Dim::Register] % 2;
-        slot[Dim::Register] /= 2;
-        Extents index = indexOf(shape, layout.apply(slot));
-        index.push_back(place);
-        return elementOf(result, index);
-      },
-      tileShape(result));
-}
-
-Result<Layout> splitOf(const Layout &layout, const Extents &shape) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  if (shape.size() < 2 || shape.back() != 2)
-    return LayoutError{"a tile of " + shapeText(shape) +
-                       " has no last dimension of extent 2 to split"};
-  Result<Layout> part = reduceOf(layout, shape, static_cast<int32_t>(shape.size()) - 1);
-  if (!part)
-    return part;
-  Extents half(shape.begin(), shape.end() - 1);
-  for (int32_t place : {0, 1}) {
-    auto sources = registerSources(layout, *part, [&](const Point &element) {
-      Extents index = indexOf(half, element);
-      index.push_back(place);
-      return elementOf(shape, index);
-    });
-    if (!sources)
-      return LayoutError{"not every thread holds both places: " + sources.error()};
-  }
-  return part;
-}
-
-Result<Layout> coordinateOf(const Layout &layout, const Extents &shape, int32_t dim) {
-  if (auto error = mismatch(layout, shape))
-    return *error;
-  if (auto error = outside(shape, dim, static_cast<int32_t>(shape.size())))
-    return *error;
-  if (shape.size() <= 2) {
-    // Rows and columns are what the layout counts.
-    size_t coordinate = dim + 1 == static_cast<int32_t>(shape.size()) ? 1 : 0;
-    LayoutSpec spec{{Dim::Row}, {}, {}, {}};
-    for (const Base &base : layout.spec().bases)
-      spec.bases.push_back({base.dim, {base.to[coordinate]}});
-    for (const Repeat &repeat : layout.spec().repeats)
-      spec.repeats.push_back({repeat.dim, {repeat.step[coordinate]}, repeat.extent});
-    return Layout::create(spec);
-  }
-  return fitLayout(insOf(layout, layout.inSize(Dim::Register)), {Dim::Row}, [&](const Point &slot) {
-    return Point::element(indexOf(shape, layout.apply(slot))[static_cast<size_t>(dim)], 0);
-  });
-}
-
-Result<std::vector<int32_t>> registerSources(const Layout &source, const Layout &result,
-                                             const std::function<Point(const Point &)> &from) {
+Result<std::vector<int32_t>> sourcesOf(const Layout &source, const Layout &result,
+                                       const std::function<Point(const Point &)> &from) {
   for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Warpgroup})
     if (source.inSize(dim) != result.inSize(dim))
       return LayoutError{"the source is held by " + std::to_string(source.inSize(dim)) +
@@ -346,6 +174,232 @@ Result<std::vector<int32_t>> registerSources(const Layout &source, const Layout 
   if (!error.empty())
     return LayoutError{error};
   return sources;
+}
+
+} // namespace
+
+Point elementOf(const Extents &shape, const Extents &index) {
+  int32_t row = 0;
+  for (size_t i = 0; i + 1 < shape.size(); ++i)
+    row = row * shape[i] + index[i];
+  return Point::element(row, index.back());
+}
+
+Extents indexOf(const Extents &shape, const Point &element) {
+  Extents index(shape.size());
+  index.back() = element[Dim::Col];
+  int32_t row = element[Dim::Row];
+  for (size_t i = shape.size() - 1; i-- > 0; row /= shape[i])
+    index[i] = row % shape[i];
+  return index;
+}
+
+Result<Layout> reduceOf(const Layout &layout, const Extents &shape, int32_t dim) {
+  return remembered(asked(Change::Reduce, layout, shape, {dim}), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    if (auto error = outside(shape, dim, static_cast<int32_t>(shape.size())))
+      return *error;
+    if (shape.size() < 2)
+      return LayoutError{"a tile of one dimension reduces to a number, which has no layout"};
+    Extents result = shape;
+    result.erase(result.begin() + dim);
+    return merged(layout, result, [&](const Point &element) {
+      Extents index = indexOf(shape, element);
+      index.erase(index.begin() + dim);
+      return elementOf(result, index);
+    });
+  });
+}
+
+Result<Layout> expandOf(const Layout &layout, const Extents &shape, int32_t dim) {
+  return remembered(asked(Change::Expand, layout, shape, {dim}), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    if (auto error = outside(shape, dim, static_cast<int32_t>(shape.size()) + 1))
+      return *error;
+    Extents result = shape;
+    result.insert(result.begin() + dim, 1);
+    return renamed(layout, result, [&](const Point &element) {
+      Extents index = indexOf(shape, element);
+      index.insert(index.begin() + dim, 0);
+      return elementOf(result, index);
+    });
+  });
+}
+
+static std::optional<LayoutError> broadcastError(const Extents &from, const Extents &to) {
+  bool fits = from.size() == to.size();
+  for (size_t i = 0; fits && i < from.size(); ++i)
+    fits = from[i] == to[i] || from[i] == 1;
+  if (fits)
+    return std::nullopt;
+  return LayoutError{"a tile of " + shapeText(from) + " cannot be broadcast to " + shapeText(to)};
+}
+
+Result<Layout> broadcastOf(const Layout &layout, const Extents &shape, const Extents &result) {
+  return remembered(asked(Change::Broadcast, layout, shape, result), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    if (auto error = broadcastError(shape, result))
+      return *error;
+    std::vector<size_t> repeated;
+    int32_t copies = 1;
+    for (size_t i = shape.size(); i-- > 0;)
+      if (shape[i] != result[i]) {
+        repeated.push_back(i);
+        copies *= result[i];
+      }
+    int32_t registers = layout.inSize(Dim::Register);
+    return fitLayout(
+        insOf(layout, registers * copies), {Dim::Row, Dim::Col},
+        [&](Point slot) {
+          int32_t copy = slot[Dim::Register] / registers;
+          slot[Dim::Register] %= registers;
+          Extents index = indexOf(shape, layout.apply(slot));
+          for (size_t i : repeated) {
+            index[i] = copy % result[i];
+            copy /= result[i];
+          }
+          return elementOf(result, index);
+        },
+        tileShape(result));
+  });
+}
+
+Result<Layout> broadcastSourceOf(const Layout &layout, const Extents &result,
+                                 const Extents &source) {
+  return remembered(asked(Change::BroadcastSource, layout, result, source),
+                    [&]() -> Result<Layout> {
+                      if (auto error = mismatch(layout, result))
+                        return *error;
+                      if (auto error = broadcastError(source, result))
+                        return *error;
+                      return merged(layout, source, [&](const Point &element) {
+                        Extents index = indexOf(result, element);
+                        for (size_t i = 0; i < index.size(); ++i)
+                          if (source[i] == 1)
+                            index[i] = 0;
+                        return elementOf(source, index);
+                      });
+                    });
+}
+
+Result<Layout> transposeOf(const Layout &layout, const Extents &shape,
+                           const std::vector<int32_t> &order) {
+  return remembered(asked(Change::Transpose, layout, shape, order), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    std::vector<int32_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    Extents result;
+    for (size_t i = 0; i < sorted.size() && sorted[i] == static_cast<int32_t>(i); ++i)
+      if (order[i] < static_cast<int32_t>(shape.size()))
+        result.push_back(shape[static_cast<size_t>(order[i])]);
+    if (result.size() != shape.size() || order.size() != shape.size())
+      return LayoutError{"the order names each of the " + std::to_string(shape.size()) +
+                         " dimensions once"};
+    return renamed(layout, result, [&](const Point &element) {
+      Extents from = indexOf(shape, element), index(shape.size());
+      for (size_t i = 0; i < index.size(); ++i)
+        index[i] = from[static_cast<size_t>(order[i])];
+      return elementOf(result, index);
+    });
+  });
+}
+
+Result<Layout> reshapeOf(const Layout &layout, const Extents &shape, const Extents &result) {
+  return remembered(asked(Change::Reshape, layout, shape, result), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    if (result.empty())
+      return LayoutError{"a tile has at least one dimension"};
+    std::vector<int32_t> to = tileShape(result);
+    int32_t cols = layout.cols();
+    if (int64_t(to[0]) * to[1] != int64_t(layout.rows()) * cols)
+      return LayoutError{"a tile of " + shapeText(shape) + " cannot be reshaped to " +
+                         shapeText(result)};
+    return renamed(layout, result, [&](const Point &element) {
+      int32_t number = element[Dim::Row] * cols + element[Dim::Col];
+      return Point::element(number / to[1], number % to[1]);
+    });
+  });
+}
+
+Result<Layout> joinOf(const Layout &layout, const Extents &shape) {
+  return remembered(asked(Change::Join, layout, shape), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    Extents result = shape;
+    result.push_back(2);
+    return fitLayout(
+        insOf(layout, 2 * layout.inSize(Dim::Register)), {Dim::Row, Dim::Col},
+        [&](Point slot) {
+          int32_t place = slot[Dim::Register] % 2;
+          slot[Dim::Register] /= 2;
+          Extents index = indexOf(shape, layout.apply(slot));
+          index.push_back(place);
+          return elementOf(result, index);
+        },
+        tileShape(result));
+  });
+}
+
+Result<Layout> splitOf(const Layout &layout, const Extents &shape) {
+  return remembered(asked(Change::Split, layout, shape), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    if (shape.size() < 2 || shape.back() != 2)
+      return LayoutError{"a tile of " + shapeText(shape) +
+                         " has no last dimension of extent 2 to split"};
+    Result<Layout> part = reduceOf(layout, shape, static_cast<int32_t>(shape.size()) - 1);
+    if (!part)
+      return part;
+    Extents half(shape.begin(), shape.end() - 1);
+    for (int32_t place : {0, 1}) {
+      auto sources = registerSources(layout, *part, [&](const Point &element) {
+        Extents index = indexOf(half, element);
+        index.push_back(place);
+        return elementOf(shape, index);
+      });
+      if (!sources)
+        return LayoutError{"not every thread holds both places: " + sources.error()};
+    }
+    return part;
+  });
+}
+
+Result<Layout> coordinateOf(const Layout &layout, const Extents &shape, int32_t dim) {
+  return remembered(asked(Change::Coordinate, layout, shape, {dim}), [&]() -> Result<Layout> {
+    if (auto error = mismatch(layout, shape))
+      return *error;
+    if (auto error = outside(shape, dim, static_cast<int32_t>(shape.size())))
+      return *error;
+    if (shape.size() <= 2) {
+      // Rows and columns are what the layout counts.
+      size_t coordinate = dim + 1 == static_cast<int32_t>(shape.size()) ? 1 : 0;
+      LayoutSpec spec{{Dim::Row}, {}, {}, {}};
+      for (const Base &base : layout.spec().bases)
+        spec.bases.push_back({base.dim, {base.to[coordinate]}});
+      for (const Repeat &repeat : layout.spec().repeats)
+        spec.repeats.push_back({repeat.dim, {repeat.step[coordinate]}, repeat.extent});
+      return Layout::create(spec);
+    }
+    return fitLayout(
+        insOf(layout, layout.inSize(Dim::Register)), {Dim::Row}, [&](const Point &slot) {
+          return Point::element(indexOf(shape, layout.apply(slot))[static_cast<size_t>(dim)], 0);
+        });
+  });
+}
+
+Result<std::vector<int32_t>> registerSources(const Layout &source, const Layout &result,
+                                             const std::function<Point(const Point &)> &from,
+                                             const std::vector<int32_t> &name) {
+  if (from && name.empty())
+    return sourcesOf(source, result, from);
+  thread_local detail::Memo<Result<std::vector<int32_t>>> memo;
+  return memo.get(detail::Question().add(source).add(result).add(name),
+                  [&] { return sourcesOf(source, result, from); });
 }
 
 } // namespace girih

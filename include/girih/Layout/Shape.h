@@ -53,10 +53,12 @@ Result<Layout> coordinateOf(const Layout &layout, const Extents &shape, int32_t 
 
 /// For every register of `result`, the register of `source` that holds the element `from(element)`
 /// in the same thread, whichever thread that is. Refused, with the first element that sits
-/// elsewhere, if there is none. Without `from`: the same element.
+/// elsewhere, if there is none. Without `from`: the same element. `name` tells one `from` from
+/// another: where layouts and names are equal, the answer is.
 Result<std::vector<int32_t>>
 registerSources(const Layout &source, const Layout &result,
-                const std::function<Point(const Point &)> &from = nullptr);
+                const std::function<Point(const Point &)> &from = nullptr,
+                const std::vector<int32_t> &name = {});
 
 } // namespace girih
 

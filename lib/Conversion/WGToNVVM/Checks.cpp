@@ -103,16 +103,25 @@ LogicalResult withoutLayout(Operation *op) {
   return op->emitOpError("has a tile without a layout; run wg-assign-layouts first");
 }
 
+/// What a result's index is made of, besides the shapes of source and result.
+enum class Renaming { Expand, Broadcast, Transpose, Reshape, Split, Join, Same, Listed };
+
 /// Which register of the source each register of a result is. `from` leads from an index of the
-/// result to one of the source.
+/// result to one of the source, as `renaming` and the numbers `how` say.
 LogicalResult planRename(Operation *op, const Layout &source, RankedTensorType result,
+                         Renaming renaming, ArrayRef<int64_t> how,
                          const std::function<Extents(Extents)> &from, const Extents &sourceShape,
                          std::vector<int32_t> &sources) {
   Extents shape = extentsOf(result);
-  Result<std::vector<int32_t>> found =
-      registerSources(source, getLayout(result).getLayout(), [&](const Point &element) {
-        return elementOf(sourceShape, from(indexOf(shape, element)));
-      });
+  std::vector<int32_t> name = {static_cast<int32_t>(renaming), static_cast<int32_t>(how.size())};
+  llvm::append_range(name, how);
+  llvm::append_range(name, sourceShape);
+  name.push_back(-1);
+  llvm::append_range(name, shape);
+  Result<std::vector<int32_t>> found = registerSources(
+      source, getLayout(result).getLayout(),
+      [&](const Point &element) { return elementOf(sourceShape, from(indexOf(shape, element))); },
+      name);
   if (!found)
     return op->emitOpError("would move elements to other threads: ")
            << found.error()
@@ -122,16 +131,16 @@ LogicalResult planRename(Operation *op, const Layout &source, RankedTensorType r
 }
 
 /// An op that renames the registers of its one source.
-LogicalResult planRename(Operation *op, Value source, const std::function<Extents(Extents)> &from,
-                         ConversionState &state) {
+LogicalResult planRename(Operation *op, Value source, Renaming renaming, ArrayRef<int64_t> how,
+                         const std::function<Extents(Extents)> &from, ConversionState &state) {
   auto type = cast<RankedTensorType>(source.getType());
   std::vector<std::vector<int32_t>> renames;
   for (Value result : op->getResults()) {
     auto tile = cast<RankedTensorType>(result.getType());
     if (!isTile(type) || !isTile(tile))
       return withoutLayout(op);
-    if (failed(planRename(op, getLayout(type).getLayout(), tile, from, extentsOf(type),
-                          renames.emplace_back())))
+    if (failed(planRename(op, getLayout(type).getLayout(), tile, renaming, how, from,
+                          extentsOf(type), renames.emplace_back())))
       return failure();
   }
   state.renames[op] = std::move(renames);
@@ -141,7 +150,7 @@ LogicalResult planRename(Operation *op, Value source, const std::function<Extent
 LogicalResult planShape(Operation *op, ConversionState &state) {
   if (auto expand = dyn_cast<tile::ExpandOp>(op))
     return planRename(
-        op, expand.getSource(),
+        op, expand.getSource(), Renaming::Expand, {static_cast<int64_t>(expand.getDim())},
         [&](Extents index) {
           index.erase(index.begin() + expand.getDim());
           return index;
@@ -149,7 +158,7 @@ LogicalResult planShape(Operation *op, ConversionState &state) {
         state);
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
     return planRename(
-        op, broadcast.getSource(),
+        op, broadcast.getSource(), Renaming::Broadcast, {},
         [&](Extents index) {
           for (auto [i, extent] : llvm::enumerate(broadcast.getSource().getType().getShape()))
             if (extent == 1)
@@ -159,7 +168,7 @@ LogicalResult planShape(Operation *op, ConversionState &state) {
         state);
   if (auto transpose = dyn_cast<tile::TransposeOp>(op))
     return planRename(
-        op, transpose.getSource(),
+        op, transpose.getSource(), Renaming::Transpose, transpose.getOrder(),
         [&](Extents index) {
           Extents from(index.size());
           for (auto [i, dim] : llvm::enumerate(transpose.getOrder()))
@@ -171,7 +180,7 @@ LogicalResult planShape(Operation *op, ConversionState &state) {
     Extents to = extentsOf(reshape.getTile().getType());
     Extents from = extentsOf(reshape.getSource().getType());
     return planRename(
-        op, reshape.getSource(),
+        op, reshape.getSource(), Renaming::Reshape, {},
         [&](const Extents &index) {
           int32_t number = 0;
           for (size_t i = 0; i < to.size(); ++i)
@@ -185,7 +194,7 @@ LogicalResult planShape(Operation *op, ConversionState &state) {
   }
   auto split = cast<tile::SplitOp>(op);
   if (failed(planRename(
-          op, split.getSource(),
+          op, split.getSource(), Renaming::Split, {0},
           [](Extents index) {
             index.push_back(0);
             return index;
@@ -194,7 +203,7 @@ LogicalResult planShape(Operation *op, ConversionState &state) {
     return failure();
   std::vector<std::vector<int32_t>> first = state.renames[op];
   if (failed(planRename(
-          op, split.getSource(),
+          op, split.getSource(), Renaming::Split, {1},
           [](Extents index) {
             index.push_back(1);
             return index;
@@ -216,7 +225,7 @@ LogicalResult planJoin(tile::JoinOp op, ConversionState &state) {
   Result<Layout> place = coordinateOf(to, shape, static_cast<int32_t>(shape.size()) - 1);
   std::vector<int32_t> sources;
   if (failed(planRename(
-          op, layout, tile,
+          op, layout, tile, Renaming::Join, {},
           [](Extents index) {
             index.pop_back();
             return index;
@@ -270,7 +279,8 @@ template <typename Op> LogicalResult planCombining(Op op, ConversionState &state
       return withoutLayout(op);
     std::vector<int32_t> sources;
     if (failed(planRename(
-            op, *left, result, [](Extents index) { return index; }, extentsOf(result), sources)))
+            op, *left, result, Renaming::Same, {}, [](Extents index) { return index; },
+            extentsOf(result), sources)))
       return failure();
     for (Value other : op.getResults())
       if (cast<RankedTensorType>(other.getType()).getEncoding() != result.getEncoding())
@@ -345,7 +355,7 @@ template <typename Op> LogicalResult planListed(Op op, ConversionState &state) {
     return failure();
   ListedDim listed{static_cast<int64_t>(op.getDim()), {}};
   if (failed(planRename(
-          op, getLayout(places).getLayout(), tile,
+          op, getLayout(places).getLayout(), tile, Renaming::Listed, {listed.dim},
           [&](const Extents &index) { return Extents{index[static_cast<size_t>(listed.dim)]}; },
           extentsOf(places), listed.numberOf)))
     return failure();

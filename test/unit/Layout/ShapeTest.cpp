@@ -181,5 +181,39 @@ TEST(RegisterSources, ElementElsewhere) {
             "element (0, 1) of the source is needed in warp 0 lane 0 register 1, where it is not");
 }
 
+TEST(RegisterSources, ANameIsAskedForOnce) {
+  int asked = 0;
+  auto ask = [&](std::vector<int32_t> name, int32_t row) {
+    auto sources = registerSources(
+        accumulator(), accumulator(),
+        [&](const Point &element) {
+          ++asked;
+          return Point::element((element[Dim::Row] + row) % 64, element[Dim::Col]);
+        },
+        name);
+    return sources ? static_cast<int>(sources->size()) : -1;
+  };
+  EXPECT_EQ(ask({7, 0}, 0), 12);
+  int once = asked;
+  EXPECT_EQ(ask({7, 0}, 0), 12);
+  EXPECT_EQ(asked, once);
+  EXPECT_EQ(ask({7, 16}, 16), -1); // another name is another question: its rows are in other warps
+  EXPECT_GT(asked, once);
+  once = asked;
+  EXPECT_EQ(ask({}, 0), 12); // what has no name is always asked
+  EXPECT_GT(asked, once);
+}
+
+TEST(Layout, AnswersToManyQuestionsAreRight) {
+  // More than are remembered, twice.
+  for (int round = 0; round < 2; ++round)
+    for (int32_t extent = 2; extent < 2000; ++extent) {
+      Layout layout =
+          get(Layout::create({{Dim::Row, Dim::Col}, {}, {{Dim::Register, {0, 1}, extent}}, {}}));
+      ASSERT_EQ(layout.cols(), extent);
+      ASSERT_EQ(get(transposeOf(layout, {1, extent}, {1, 0})).rows(), extent);
+    }
+}
+
 } // namespace
 } // namespace girih
