@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -115,6 +116,7 @@ def main() -> None:
         "pattern", nargs="?", default="", help="regular expression on kernels' names"
     )
     options = parser.parse_args()
+    os.environ["GIRIH_CACHE"] = "0"
     kernels = [emit for emit in compiled_kernels() if re.search(options.pattern, emit().name)]
     if not kernels:
         parser.error(f"no kernel's name matches '{options.pattern}'")

@@ -17,7 +17,8 @@ from typing import Any
 from _kernels import Kernel, all_kernels
 from _sass import instructions_per_wgmma, parse
 
-from girih.compiler.worker import WORKER, compiler_path
+from girih.compiler.path import compiler_path
+from girih.compiler.worker import WORKER
 
 
 def sass(kernel: Kernel) -> str:

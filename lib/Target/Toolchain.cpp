@@ -49,7 +49,11 @@ Toolchain target::findToolchain(const std::string &ptxasOption) {
   std::string home = environment("GIRIH_CUDA_HOME");
   if (home.empty()) {
     home = GIRIH_BUILD_CUDA_HOME;
-    if (home.empty() || !llvm::sys::fs::exists(home))
+    if (!home.empty() && !llvm::sys::fs::exists(home)) {
+      tools.missing.push_back(home);
+      home.clear();
+    }
+    if (home.empty())
       home = wheelsOf(environment("VIRTUAL_ENV"));
   }
   if (!home.empty()) {

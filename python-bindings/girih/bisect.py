@@ -104,7 +104,7 @@ class Call:
     def __init__(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         signature, self.given = kernel._bind(args, kwargs)
         self.name = kernel.__name__
-        self.text, self.sources, _ = emit_module(kernel.definition, kernel.parameters, signature)
+        self.text, self.sources = emit_module(kernel.definition, kernel.parameters, signature)
         self.arguments = [
             value if not hasattr(value, "__dlpack__") else arrays.to_device(value)
             for value in self.given

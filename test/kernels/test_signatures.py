@@ -12,13 +12,14 @@ from girih.compiler import client
 def compiled(monkeypatch):
     """The names of the kernels that were compiled, one entry for each time."""
     names = []
-    compile_module = client.compile_module
+    compile_text = client.compile_text
 
     def counted(name, text, sources):
         names.append(name)
-        return compile_module(name, text, sources)
+        return compile_text(name, text, sources)
 
-    monkeypatch.setattr(client, "compile_module", counted)
+    monkeypatch.setattr(client, "compile_text", counted)
+    monkeypatch.setenv("GIRIH_CACHE", "0")
     return names
 
 

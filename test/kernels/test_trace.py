@@ -10,7 +10,8 @@ import pytest
 import gemm
 import girih as gr
 from gemm_support import integers
-from girih.compiler.worker import WORKER, compiler_path
+from girih.compiler.path import compiler_path
+from girih.compiler.worker import WORKER
 
 M, N, K = 256, 512, 320
 CTAS = 3

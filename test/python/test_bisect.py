@@ -14,7 +14,7 @@ import pytest
 
 from girih import bisect
 from girih.bisect import Culprit, Outcome
-from girih.compiler.worker import compiler_path
+from girih.compiler.path import compiler_path
 
 STEPS = ["one", "two", "three"]
 PROGRAM = """

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from girih.compiler.worker import WORKER, compiler_path
+from girih.compiler.path import compiler_path
+from girih.compiler.worker import WORKER
 from girih.kernels import matmul_cooperative, matmul_pingpong
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[2] / "bench"))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from girih.compiler.worker import compiler_path
+from girih.compiler.path import compiler_path
 
 KERNEL = """
 gpu.module @device [#nvvm.target<chip = "sm_90a", features = "+ptx80">] {

@@ -11,7 +11,8 @@ import pytest
 
 import girih as gr
 from girih.compiler.client import compile_module
-from girih.compiler.worker import Worker, compiler_path
+from girih.compiler.path import compiler_path
+from girih.compiler.worker import Worker
 from girih.errors import GirihError
 
 

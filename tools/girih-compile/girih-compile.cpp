@@ -18,6 +18,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <link.h>
 #include <unistd.h>
 
 using namespace girih;
@@ -59,6 +60,12 @@ static cl::list<std::string>
 static cl::opt<bool> server("server",
                             cl::desc("Serve requests from stdin on stdout (docs/Compile.md)"),
                             cl::cat(category));
+
+static cl::opt<bool> files(
+    "files",
+    cl::desc("Print the files that shape what is compiled, one a line: this program, its "
+             "libraries of LLVM, ptxas, libdevice, and places where a toolkit would come first"),
+    cl::cat(category));
 
 static int fail(const std::string &message) {
   llvm::errs() << "girih-compile: error: " << message << "\n";
@@ -191,6 +198,23 @@ static int runServer(const target::Toolchain &tools) {
   return compiler::serve(STDIN_FILENO, out, tools);
 }
 
+/// Called for each library in the process.
+static int printLibrary(dl_phdr_info *info, size_t, void *) {
+  llvm::StringRef name = llvm::sys::path::filename(info->dlpi_name);
+  if (name.starts_with("libMLIR") || name.starts_with("libLLVM"))
+    llvm::outs() << info->dlpi_name << "\n";
+  return 0;
+}
+
+static int printFiles(const target::Toolchain &tools) {
+  llvm::outs() << llvm::sys::fs::getMainExecutable(nullptr, nullptr) << "\n";
+  dl_iterate_phdr(printLibrary, nullptr);
+  llvm::outs() << tools.ptxas << "\n" << tools.libdevice << "\n";
+  for (const std::string &missing : tools.missing)
+    llvm::outs() << missing << "\n";
+  return 0;
+}
+
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::AddExtraVersionPrinter(printVersion);
@@ -201,5 +225,7 @@ int main(int argc, char **argv) {
       "  girih-compile kernel.mlir --emit=ptx    prints one stage\n"
       "  girih-compile --server                  is a compiler worker\n");
   target::Toolchain tools = target::findToolchain(ptxasPath);
+  if (files)
+    return printFiles(tools);
   return server ? runServer(tools) : compileFile(tools);
 }

@@ -264,6 +264,8 @@ def run_pytest(run: Run) -> Tally:
     environment = dict(os.environ)
     environment["PYTHONPATH"] += os.pathsep + str(Path(__file__).parent)
     environment["GIRIH_BUILD"] = str(run.build)
+    # Kernels that have not changed since the last run are not compiled again; the user's cache is left alone.
+    environment["GIRIH_CACHE_DIR"] = str(run.build / "kernel-cache")
     if run.sanitized:
         command += [f"--timeout={SANITIZED_PYTEST_SECONDS}"]
         environment["LD_PRELOAD"] = asan_runtime()

@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace girih::target {
 
@@ -20,6 +21,8 @@ struct Toolchain {
   std::string ptxas;
   std::string nvdisasm;
   std::string libdevice; ///< libdevice.10.bc
+  /// Folders of toolkits that would have come first and are not there.
+  std::vector<std::string> missing;
 };
 
 /// Finds the tools. Each is looked for in this order: `ptxasOption` (for ptxas only, from --ptxas),

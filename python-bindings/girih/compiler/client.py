@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from girih.compiler.program import CompiledProgram, Places, note_text, report_of
 from girih.compiler.worker import WORKER, WorkerDied
 from girih.errors import CompileError, Place
 from girih.lang.source import Source
 
 ARCH = "sm_90a"
 OPTIONS = {"remarks": True, "timing": True}
-# What a compilation spends its time on, in the order in which it happens.
-STEPS = ("parse", "passes", "llvm", "ptxas", "total")
 
 
-def compile_module(
+def compile_text(
     name: str, text: str, sources: dict[str, Source], without: Sequence[str] = ()
-) -> Any:
-    """Compiles MLIR text to a loaded program, without some of the compiler's optional steps. Raises
-    CompileError at the user's line."""
-    from girih import _runtime
-
+) -> tuple[bytes, dict[str, Any]]:
+    """Compiles MLIR text without some of the compiler's optional steps; returns the image and the compiler's
+    reply. Raises CompileError at the user's line."""
     try:
         reply, blobs = WORKER.request(
             {
@@ -43,23 +38,22 @@ def compile_module(
         ) from None
     if not reply["ok"]:
         raise _error(name, reply["diagnostics"], sources)
-    program = _runtime.Program(
-        blobs["image"],
-        [(source.name, source.file, source.first_line) for source in sources.values()],
-    )
-    program.resources = reply["resources"]
-    times = reply["timings_ms"]
-    program.timings_ms = {step: times[step] for step in STEPS}
-    program.passes_ms = [(name, milliseconds) for name, milliseconds in reply["passes_ms"]]
-    program.remarks = [
-        _note(diagnostic)
-        for diagnostic in reply["diagnostics"]
-        if diagnostic["severity"] == "remark"
-    ]
-    if os.environ.get("GIRIH_REMARKS", "0") not in ("", "0"):
-        for remark in program.remarks:
-            print(f"girih: {remark}", file=sys.stderr)
-    return program
+    return blobs["image"], reply
+
+
+def compile_module(
+    name: str, text: str, sources: dict[str, Source], without: Sequence[str] = ()
+) -> CompiledProgram:
+    """Compiles MLIR text to a program, without some of the compiler's optional steps. Raises CompileError at
+    the user's line."""
+    image, reply = compile_text(name, text, sources, without)
+    places = places_of(sources)
+    return CompiledProgram(image, report_of(reply, places), places, from_cache=False)
+
+
+def places_of(sources: dict[str, Source]) -> Places:
+    """Where the functions of a module stand."""
+    return {source.name: (source.file, source.first_line) for source in sources.values()}
 
 
 def phase_of(text: str, phase: str, without: Sequence[str] = ()) -> str:
@@ -101,7 +95,7 @@ def _error(
         source = sources[name]
         known = [source.place(source.definition)]
     message = "\n  ".join(
-        [first["message"], *(f"note: {_note(note)}" for note in first.get("notes", []))]
+        [first["message"], *(f"note: {note_text(note, {})}" for note in first.get("notes", []))]
     )
     return CompileError(message, known[0] if known else None, called_from=tuple(known[1:]))
 
@@ -119,11 +113,3 @@ def _place(location: dict[str, Any], sources: dict[str, Source]) -> Place | None
         source.line(location["line"]) if source else None,
         function,
     )
-
-
-def _note(note: Any) -> str:
-    if isinstance(note, str):
-        return note
-    where = note.get("locations", [])
-    prefix = f"{where[0]['file']}:{where[0]['line']}: " if where and where[0].get("file") else ""
-    return prefix + note["message"]

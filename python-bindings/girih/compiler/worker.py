@@ -9,34 +9,14 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import struct
 import subprocess
 import threading
-from pathlib import Path
+import time
 from typing import Any
 
+from girih.compiler.path import compiler_path
 from girih.errors import GirihError
-
-
-def compiler_path() -> str:
-    """The girih-compile program: GIRIH_COMPILE, beside the package's build, or on PATH."""
-    override = os.environ.get("GIRIH_COMPILE")
-    if override:
-        if not os.access(override, os.X_OK):
-            raise GirihError(
-                f"the compiler {override} (from GIRIH_COMPILE) does not exist or is not executable"
-            )
-        return override
-    built = Path(__file__).absolute().parents[3] / "bin" / "girih-compile"
-    if built.exists():
-        return str(built)
-    found = shutil.which("girih-compile")
-    if found is None:
-        raise GirihError(
-            f"girih-compile was not found at {built} nor on PATH: build it (./dev build) or set GIRIH_COMPILE"
-        )
-    return found
 
 
 class WorkerDied(GirihError):
@@ -50,6 +30,8 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._owner = 0
+        self.started = 0
+        """When the process began that answers now, in ns since the epoch."""
 
     def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Sends a request and returns the reply with its blobs. Ctrl-C ends the worker and propagates."""
@@ -93,6 +75,7 @@ class Worker:
             return self._process
         # After a fork the pipes belong to the parent: the child starts a worker of its own.
         self._owner = os.getpid()
+        self.started = time.time_ns()
         self._process = subprocess.Popen(
             [compiler_path(), "--server"],
             stdin=subprocess.PIPE,

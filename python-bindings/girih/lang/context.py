@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -99,7 +98,6 @@ class Context:
         self.tile_code: Place | None = None  # the first code at tile level
         self.sources: dict[str, Source] = {}
         # Names from outside that were read as constants: how to look each up, and what it was.
-        self.captured: dict[tuple[Callable[[str], Any], str], Any] = {}
         self.naming = ""  # what the user calls the value being computed
         self.layouts: dict[str, str] = {}
         self._hoisted: dict[str, str] = {}

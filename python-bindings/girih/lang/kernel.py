@@ -5,17 +5,21 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from girih._runtime import Entry
+from girih.cache import kernels
 from girih.dtypes import DType
 from girih.errors import CompileError, LaunchError
 from girih.lang.annotations import MAX_RANK, ArrayAnnotation, const
-from girih.lang.module import ArraySignature, Captured, Parameter, emit_module
+from girih.lang.module import ArraySignature, Parameter, emit_module
 from girih.lang.optional import OptionalAnnotation
 from girih.lang.passed import as_constant
 from girih.lang.source import Definition
 from girih.lang.visitor import is_constant
+
+if TYPE_CHECKING:
+    from girih.cache.key import Captured
 
 
 class Kernel(Entry):
@@ -95,10 +99,10 @@ class Kernel(Entry):
         # An outer constant that has changed, a helper defined anew: the program is another one.
         if known is not None and _unchanged(known[1]):
             return known[0]
-        from girih.compiler.client import compile_module
-
-        text, sources, captured = emit_module(self.definition, self.parameters, signature)
-        program = compile_module(self.function.__name__, text, sources)
+        program, captured = kernels.program(
+            kernels.Request(self.definition, self.parameters, signature)
+        )
+        program.say_remarks()
         self._programs[key] = program, captured
         return program
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,16 +46,11 @@ class Parameter:
     optional: bool = False
 
 
-# The outer names that a kernel reads: how to look each up, the name, and what it stood for.
-Captured = dict[tuple[Callable[[str], Any], str], Any]
-
-
 def emit_module(
     definition: Definition, parameters: list[Parameter], signature: dict[str, Any]
-) -> tuple[str, dict[str, Source], Captured]:
+) -> tuple[str, dict[str, Source]]:
     """The MLIR text of a kernel for a signature (array signatures and constants by parameter name, None for
-    an absent argument), the sources that its locations refer to, and the outer names that it took for
-    constants. Raises CompileError."""
+    an absent argument) and the sources that its locations refer to. Raises CompileError."""
     source = Source(definition)
     cx = Context(source)
     visitor = Visitor(cx, outer_names(definition.function))
@@ -103,7 +97,7 @@ def emit_module(
             )
         if cx.needs_products:
             require_products(cx, cx.launch_grid, arrays)
-        return _render(cx, source, passed), cx.sources, cx.captured
+        return _render(cx, source, passed), cx.sources
 
 
 def _array(name: str, annotation: ArrayAnnotation, known: ArraySignature) -> ArrayParameter:

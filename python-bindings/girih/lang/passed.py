@@ -12,7 +12,6 @@ from girih.errors import CompileError, Place
 from girih.lang.function import DeviceFunction, outer_names
 from girih.lang.lambdas import bind_lambda
 from girih.lang.source import Definition, Source
-from girih.lang.sourcetext import NoText
 
 if TYPE_CHECKING:
     from girih.lang.visitor import Visitor
@@ -27,11 +26,7 @@ class LambdaDefinition(Definition):
         return "lambda"
 
     def _parse(self) -> tuple[Any, Any]:
-        if isinstance(self._text, NoText):
-            raise CompileError(
-                f"the source of a lambda cannot be read: {self._text.reason}", help=self._text.help
-            )
-        lines, code = self._text.lines, self.function.__code__
+        lines, code = self._lines(), self.function.__code__
         try:
             tree = ast.parse("".join(lines))
         except SyntaxError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Callable
-from types import FunctionType
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 from girih.errors import CompileError, Place
@@ -22,7 +22,7 @@ class Definition:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function: FunctionType = inspect.unwrap(function)  # type: ignore[assignment]
         self._text = text_of(self.function)
-        self._parsed: tuple[list[str], ast.FunctionDef] | None = None
+        self._parsed: tuple[Sequence[str], ast.FunctionDef] | None = None
 
     @property
     def name(self) -> str:
@@ -41,7 +41,15 @@ class Definition:
         """The line of the first decorator."""
         return self.function.__code__.co_firstlineno
 
-    def parsed(self) -> tuple[list[str], ast.FunctionDef]:
+    def body_text(self) -> str:
+        """The function's lines, found without parsing, so that it costs microseconds. Raises CompileError."""
+        lines = self._lines()[self.first_line - 1 :]
+        last = _last_line(self.function.__code__) - self.first_line + 1
+        if self.function.__name__ != "<lambda>" and lines:
+            last = _end_of_block(lines, last)
+        return "\n".join(line.rstrip() for line in lines[:last])
+
+    def parsed(self) -> tuple[Sequence[str], ast.FunctionDef]:
         """The function's lines and its tree, whose line numbers count from the function's first line.
 
         Raises CompileError where Python keeps no source, or where the text is not that function.
@@ -63,13 +71,8 @@ class Definition:
             None,
         )
 
-    def _parse(self) -> tuple[list[str], ast.FunctionDef]:
-        if isinstance(self._text, NoText):
-            raise CompileError(
-                f"the source of '{self.name}' cannot be read: {self._text.reason}",
-                help=self._text.help,
-            )
-        rest = self._text.lines[self.first_line - 1 :]
+    def _parse(self) -> tuple[Sequence[str], ast.FunctionDef]:
+        rest = self._lines()[self.first_line - 1 :]
         if not rest:
             raise self._changed(f"the source of '{self.name}' is gone", "")
         lines = inspect.getblock(rest)
@@ -95,6 +98,14 @@ class Definition:
             )
         return lines, definition
 
+    def _lines(self) -> Sequence[str]:
+        if isinstance(self._text, NoText):
+            raise CompileError(
+                f"the source of '{self.name}' cannot be read: {self._text.reason}",
+                help=self._text.help,
+            )
+        return self._text.lines
+
     def _start(self, text: str) -> Place:
         return Place(self.file, self.first_line, 0, text=text, function=self.name)
 
@@ -104,6 +115,26 @@ class Definition:
             self._start(text),
             help="load it again",
         )
+
+
+def _last_line(code: CodeType) -> int:
+    """The last line with an expression that runs."""
+    ends = [end for _, end, _, _ in code.co_positions() if end is not None]
+    inner = [_last_line(item) for item in code.co_consts if isinstance(item, CodeType)]
+    return max([*ends, *inner, code.co_firstlineno])
+
+
+def _end_of_block(lines: Sequence[str], end: int) -> int:
+    """Where the block of a function ends that goes on at least to ``end``: lines that do not run may follow."""
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    for number in range(end, len(lines)):
+        line = lines[number]
+        text = line.lstrip()
+        if text and not text.startswith("#"):
+            if len(line) - len(text) <= indent:
+                break
+            end = number + 1
+    return end
 
 
 class Source:

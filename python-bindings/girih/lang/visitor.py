@@ -173,7 +173,6 @@ class Visitor:
                 else None,
             )
         if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
-            self.capture(self.outer, name, value)
             return as_constant(value)
         if not is_constant(value):
             self.cx.fail(
@@ -182,13 +181,7 @@ class Visitor:
                 found=self.cx.describe(value),
                 help="pass it as a parameter, or compute a constant from it outside the kernel",
             )
-        self.capture(self.outer, name, value)
         return value
-
-    def capture(self, look_up: Callable[[str], Any], name: str, value: Any) -> None:
-        """Notes a constant from outside, which may be another one at the next call."""
-        if not isinstance(value, Builtin):
-            self.cx.captured[look_up, name] = value
 
     def lookup_carried(self, name: str) -> Any:
         """The current value of a name that a loop carries; a ring's hidden cursor starts at its role's entry."""
@@ -530,8 +523,6 @@ class Visitor:
             self.cx.fail(f"{self.cx.describe(owner)} has no '{node.attr}'")
         if isinstance(owner, DType):
             return value
-        if isinstance(owner, ModuleType) and node.attr in owner.__dict__:
-            self.capture(owner.__dict__.__getitem__, node.attr, value)
         if not is_constant(value):
             self.cx.fail(
                 f"'{ast.unparse(node)}' is not a constant: kernels capture constants only",
