@@ -11,6 +11,7 @@
 #include "girih/Compiler/Manifest.h"
 #include "girih/Image/Image.h"
 #include "girih/Pipelines/Pipelines.h"
+#include "girih/Target/ChildProcess.h"
 #include "girih/Target/CodeGen.h"
 #include "girih/Target/Locations.h"
 
@@ -34,11 +35,12 @@ using target::makeError;
 
 bool Emit::set(std::string_view what) {
   const std::pair<std::string_view, bool Emit::*> fields[] = {
-      {"tile", &Emit::tile}, {"wg", &Emit::wg},   {"nvvm", &Emit::nvvm},
-      {"llvm", &Emit::llvm}, {"ptx", &Emit::ptx}, {"image", &Emit::image}};
+      {"tile", &Emit::tile}, {"wg", &Emit::wg},       {"nvvm", &Emit::nvvm}, {"llvm", &Emit::llvm},
+      {"ptx", &Emit::ptx},   {"image", &Emit::image}, {"sass", &Emit::sass}};
   for (auto [name, field] : fields)
     if (name == what) {
       this->*field = true;
+      image |= sass;
       return true;
     }
   return false;
@@ -121,6 +123,7 @@ struct Compiler::Impl {
                 const target::TargetSpec &spec, image::LocationTable &table, Result &result);
   bool assemble(mlir::ModuleOp module, const Options &options, const target::TargetSpec &spec,
                 const image::LocationTable &table, Result &result);
+  void disassemble(const target::Toolchain &tools, Result &result);
 
   std::unique_ptr<mlir::MLIRContext> context;
   unsigned compilations = 0;
@@ -211,6 +214,8 @@ void Compiler::Impl::run(std::string_view text, const Options &options, Result &
   if (!generate(*module, device, options, *spec, table, result))
     return;
   result.ok = !emit.image || assemble(*module, options, *spec, table, result);
+  if (result.ok && emit.sass)
+    disassemble(options.tools, result);
 }
 
 bool Compiler::Impl::generate(mlir::ModuleOp module, mlir::gpu::GPUModuleOp device,
@@ -282,6 +287,17 @@ bool Compiler::Impl::assemble(mlir::ModuleOp module, const Options &options,
                                          {std::string(image::locationSection), table.print()},
                                          {std::string(image::manifestSection), result.manifest}});
   return true;
+}
+
+void Compiler::Impl::disassemble(const target::Toolchain &tools, Result &result) {
+  target::ChildProcess child = target::runChild(tools.nvdisasm, {"-c", "{input}"}, result.cubin);
+  result.ok = child.status == 0;
+  if (result.ok)
+    result.sass = std::move(child.messages);
+  else
+    result.diagnostics.push_back(
+        makeError("nvdisasm at '" + tools.nvdisasm + "' failed: " + child.failure + child.messages +
+                  "; run ./dev setup, which installs the pinned wheels, or set GIRIH_CUDA_HOME"));
 }
 
 std::vector<std::string> Compiler::optionalSteps() {

@@ -69,7 +69,8 @@ std::string compiler::replyJSON(const std::string &id, const Result &result,
                                 const std::vector<std::string> &emit, std::string &blobs) {
   const std::pair<llvm::StringRef, const std::string *> available[] = {
       {"image", &result.image}, {"ptx", &result.ptx}, {"llvm", &result.llvm},
-      {"tile", &result.tile},   {"wg", &result.wg},   {"nvvm", &result.nvvm}};
+      {"tile", &result.tile},   {"wg", &result.wg},   {"nvvm", &result.nvvm},
+      {"sass", &result.sass}};
   json::Array list;
   for (const std::string &name : emit)
     for (auto [known, bytes] : available)
@@ -286,11 +287,13 @@ static std::string parseRequest(llvm::StringRef text, Request &request) {
   }
   const json::Array *emit = object->getArray("emit");
   if (!emit || emit->empty())
-    return "the request has no list \"emit\": expected some of image, ptx, llvm, tile, wg, nvvm";
+    return "the request has no list \"emit\": expected some of image, ptx, llvm, tile, wg, nvvm, "
+           "sass";
   for (const json::Value &element : *emit) {
     std::string name = element.getAsString().value_or("").str();
     if (!request.options.emit.set(name))
-      return "\"emit\" asks for '" + name + "', expected some of image, ptx, llvm, tile, wg, nvvm";
+      return "\"emit\" asks for '" + name +
+             "', expected some of image, ptx, llvm, tile, wg, nvvm, sass";
     request.emit.push_back(name);
   }
   if (const json::Value *options = object->get("options")) {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from girih.compiler.parallel import compile_all
 from girih.dtypes import (
     DType,
     b1,
@@ -143,6 +144,7 @@ __all__ = [
     "broadcast_to",
     "cdiv",
     "ceil",
+    "compile_all",
     "const",
     "coords",
     "cos",

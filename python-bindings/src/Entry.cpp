@@ -43,6 +43,8 @@ void bindEntry(nb::module_ &module) {
       .def("__call__", bind("_call"), "Runs the kernel and returns when its outputs are ready.")
       .def("compile", bind("_compile"),
            "Compiles for a call with these arguments; returns the program.")
+      .def("inspect", bind("_inspect"),
+           "Every stage of the compilation for a call with these arguments, by name.")
       .def("emit", bind("_emit"), "The MLIR text that a call with these arguments compiles.");
 }
 

@@ -113,11 +113,10 @@ def test_a_failed_assertion_is_the_calls_error(programs, capsys):
 
 def test_the_place_is_where_the_kernel_stands_now():
     from girih import _runtime
-    from girih.compiler.client import ARCH
     from girih.compiler.worker import WORKER
 
     text = TEXT.replace("LIMIT", "100")
-    request = {"id": 1, "mlir": text, "arch": ARCH, "emit": ["image"], "options": {}}
+    request = {"id": 1, "mlir": text, "arch": "sm_90a", "emit": ["image"], "options": {}}
     image = WORKER.request(request)[1]["image"]
     program = _runtime.Program(image, [("noisy", "moved.py", 110)])
     with pytest.raises(gr.DeviceError, match=r"^moved.py:113:5: thread 3"):

@@ -12,7 +12,7 @@ import pytest
 import girih as gr
 from girih.compiler.client import compile_module
 from girih.compiler.path import compiler_path
-from girih.compiler.worker import Worker
+from girih.compiler.worker import Worker, Workers, jobs
 from girih.errors import GirihError
 
 
@@ -91,3 +91,29 @@ def test_a_forked_child_gets_its_own_worker():
     worker.request(request)
     assert worker._process.pid == parent
     worker.close()
+
+
+def test_as_many_workers_as_requests_at_once(monkeypatch):
+    monkeypatch.setenv("GIRIH_JOBS", "2")
+    workers = Workers()
+    request = {"id": 1, "mlir": "module {}", "arch": "sm_90a", "emit": ["tile"]}
+    replies = []
+    for _ in range(3):
+        workers.request(request)
+    assert len(workers._workers) == 1
+    threads = [
+        threading.Thread(target=lambda: replies.append(workers.request(request))) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(replies) == 6 and 1 <= len(workers._workers) <= 2
+    workers.close()
+
+
+def test_a_number_of_jobs_that_is_none(monkeypatch):
+    monkeypatch.setenv("GIRIH_JOBS", "many")
+    with pytest.raises(GirihError) as info:
+        jobs()
+    assert str(info.value) == "GIRIH_JOBS is 'many': expected how many kernels to compile at once"

@@ -8,7 +8,6 @@
 #include "Report.h"
 #include "girih/Compiler/CrashGuard.h"
 #include "girih/Compiler/Server.h"
-#include "girih/Target/ChildProcess.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -116,23 +115,13 @@ static int writePackage(const compiler::Result &result) {
   return 0;
 }
 
-static int printSass(const compiler::Result &result, const target::Toolchain &tools) {
-  target::ChildProcess child = target::runChild(tools.nvdisasm, {"-c", "{input}"}, result.cubin);
-  if (child.status != 0)
-    return fail("nvdisasm at '" + tools.nvdisasm + "' failed: " + child.failure + child.messages +
-                "; run ./dev setup, which installs the pinned wheels, or set GIRIH_CUDA_HOME");
-  llvm::outs() << child.messages;
-  return 0;
-}
-
-static int printStage(const compiler::Result &result, const target::Toolchain &tools) {
-  if (emitKind == "sass")
-    return printSass(result, tools);
+static int printStage(const compiler::Result &result) {
   llvm::outs() << (emitKind == "tile"    ? result.tile
                    : emitKind == "wg"    ? result.wg
                    : emitKind == "nvvm"  ? result.nvvm
                    : emitKind == "llvm"  ? result.llvm
                    : emitKind == "ptx"   ? result.ptx
+                   : emitKind == "sass"  ? result.sass
                    : emitKind == "cubin" ? result.image
                                          : compiler::report(result));
   return 0;
@@ -160,13 +149,14 @@ static int compileFile(const target::Toolchain &tools) {
       return fail("'" + step + "' is no optional step: --without takes " + llvm::join(known, ", "));
     options.without.push_back(step);
   }
-  bool whole = emitKind == "cubin" || emitKind == "sass" || emitKind == "report";
+  bool whole = emitKind == "cubin" || emitKind == "report";
   if (!emitKind.empty() && !whole &&
       (emitKind == "image" || !options.emit.set(emitKind.getValue())))
     return fail("unknown stage '" + emitKind +
                 "': --emit takes tile, wg, nvvm, llvm, ptx, cubin, sass or report");
-  if (whole || !outputFolder.empty()) {
+  if (whole || !outputFolder.empty())
     options.emit.image = true;
+  if (options.emit.image) {
     options.emit.ptx = true;
     // Said before any work is done: nothing in the module can help it.
     if (auto why = target::whyNoPtxas(tools))
@@ -187,7 +177,7 @@ static int compileFile(const target::Toolchain &tools) {
   if (!result.ok)
     return 1;
   int status = outputFolder.empty() ? 0 : writePackage(result);
-  return status == 0 && !emitKind.empty() ? printStage(result, tools) : status;
+  return status == 0 && !emitKind.empty() ? printStage(result) : status;
 }
 
 /// stdout becomes stderr, so that nothing a library prints can get between the frames.

@@ -31,7 +31,9 @@ struct Emit {
   bool ptx = false;   ///< PTX text
   bool image = false; ///< the package: cubin, PTX, location table and manifest in one file
 
-  /// Sets the field called `name`; false if there is none.
+  bool sass = false; ///< the cubin as nvdisasm prints it; needs `image`
+
+  /// Sets the field called `name` and what it needs; false if there is none.
   bool set(std::string_view name);
 };
 
@@ -66,7 +68,7 @@ struct Result {
   bool ok = false;
   /// Not empty unless ok; warnings, and remarks if asked for, are possible if ok.
   std::vector<target::Diagnostic> diagnostics;
-  std::string tile, wg, nvvm, llvm, ptx;            ///< those of Options::emit
+  std::string tile, wg, nvvm, llvm, ptx, sass;      ///< those of Options::emit
   std::string image;                                ///< if asked for: the bytes of the package
   std::string cubin;                                ///< what ptxas wrote, without girih's sections
   std::string manifest;                             ///< JSON; with the image

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from girih.cache.key import Captured, Inputs
@@ -13,6 +12,7 @@ from girih.cache.store import DEFAULT_BYTES, Entry, Store, digest
 from girih.cache.toolchain import Toolchain, toolchain
 from girih.compiler.path import compiler_path
 from girih.compiler.program import CompiledProgram, report_of
+from girih.compiler.target import architecture
 from girih.errors import GirihError
 from girih.log import log, logs
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from girih.lang.module import Parameter
     from girih.lang.source import Definition, Source
 
-ARCH = "sm_90a"
 # Changes when an image can no longer be launched by the runtime that this package has.
 RUNTIME_ABI = 1
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -79,14 +78,16 @@ def program(request: Request) -> tuple[CompiledProgram, Captured]:
     if known is None:
         return _compile(request).program, inputs.captured
     inputs.add("the compiler", known.identity)
-    inputs.add("the architecture", ARCH)
+    inputs.add("the architecture", architecture())
     inputs.add("the runtime", str(RUNTIME_ABI))
     key = digest("\0".join(f"{label}\0{text}" for label, text in inputs.parts).encode())
-    found = _load(key, inputs)
+    # What is dumped is made anew, since an entry holds the last stage only.
+    found = None if dump_folder() else _load(key, inputs)
     if found is None:
         with store().lock(key):
             # Whoever held the lock may have compiled it.
-            found = _load(key, inputs) or _compile_and_keep(key, known, inputs, request)
+            found = None if dump_folder() else _load(key, inputs)
+            found = found or _compile_and_keep(key, known, inputs, request)
     return found, inputs.captured
 
 
@@ -116,47 +117,71 @@ def _load(key: str, inputs: Inputs) -> CompiledProgram | None:
     return CompiledProgram(entry.image, entry.report, places, from_cache=True)
 
 
+def dump_folder() -> str:
+    """GIRIH_DUMP: where every stage of a compilation is written, or ""."""
+    return os.environ.get("GIRIH_DUMP", "")
+
+
 class _Compiled(NamedTuple):
     program: CompiledProgram
-    sources: Iterable[Source]
-    image: bytes
+    text: str
+    sources: dict[str, Source]
+    blobs: dict[str, bytes]
+    worker_started: int
 
 
-def _compile(request: Request, **more: Any) -> _Compiled:
+def _compile(request: Request, all_stages: bool = False, **more: Any) -> _Compiled:
     """Compiles; ``more`` goes into the report."""
     from girih.compiler.client import compile_text, places_of
+    from girih.compiler.stages import STAGES, write_stages
     from girih.lang.module import emit_module
 
+    name, dump = request.definition.name, dump_folder()
     text, sources = emit_module(*request)
-    image, reply = compile_text(request.definition.name, text, sources)
+    emit = STAGES if all_stages or dump else ("image",)
+    blobs, reply = compile_text(name, text, sources, emit=emit)
     places = places_of(sources)
     report = report_of(reply, places, **more)
-    program = CompiledProgram(image, report, places, from_cache=False)
-    return _Compiled(program, sources.values(), image)
+    program = CompiledProgram(blobs["image"], report, places, from_cache=False)
+    compiled = _Compiled(program, text, sources, blobs, reply["worker_started"])
+    if dump:
+        folder = os.path.join(dump, f"{name}-{digest(text.encode())[:12]}")
+        write_stages(_stages(compiled), folder)
+    return compiled
+
+
+def stages(request: Request) -> dict[str, Any]:
+    """Every stage of a compilation (girih.compiler.stages). Raises CompileError."""
+    return _stages(_compile(request, all_stages=True))
+
+
+def _stages(compiled: _Compiled) -> dict[str, Any]:
+    from girih.compiler.stages import stages_of
+
+    return stages_of(compiled.text, compiled.sources, compiled.blobs, compiled.program)
 
 
 def _compile_and_keep(
     key: str, known: Toolchain, inputs: Inputs, request: Request
 ) -> CompiledProgram:
     from girih.cache.reason import why_compiled
-    from girih.compiler.worker import WORKER
 
     name = request.definition.name
     parts = [(label, digest(text.encode())[:16]) for label, text in inputs.parts]
     if logs("compile"):
         log("compile", f"compiling {name}: {why_compiled(store(), name, parts)}")
     arguments = ", ".join(f"{name}={_short(value)}" for name, value in request.signature.items())
-    compiled = _compile(request, kernel=name, arch=ARCH, arguments=arguments, parts=parts)
+    compiled = _compile(request, kernel=name, arch=architecture(), arguments=arguments, parts=parts)
     numbers = {(d.file, d.first_line): number for number, d in enumerate(inputs.definitions)}
-    places = {source.name: (source.file, source.first_line) for source in compiled.sources}
+    places = {source.name: (source.file, source.first_line) for source in compiled.sources.values()}
     if not numbers.keys() >= set(places.values()):
         log("compile", f"{name} is not kept: it has functions that its names do not lead to")
-    elif not known.unchanged() or not known.compiler_is_loaded(WORKER.started):
+    elif not known.unchanged() or not known.compiler_is_loaded(compiled.worker_started):
         # The entry says which files made it, so they must be the ones that did.
         log("compile", f"{name} is not kept: the compiler changed meanwhile")
     else:
         sources = tuple((source, numbers[place]) for source, place in places.items())
-        store().write(key, Entry(sources, compiled.program.report_text, compiled.image))
+        store().write(key, Entry(sources, compiled.program.report_text, compiled.blobs["image"]))
     return compiled.program
 
 

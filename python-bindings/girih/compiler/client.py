@@ -8,26 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from girih.compiler.program import CompiledProgram, Places, note_text, report_of
+from girih.compiler.target import architecture
 from girih.compiler.worker import WORKER, WorkerDied
 from girih.errors import CompileError, Place
 from girih.lang.source import Source
 
-ARCH = "sm_90a"
 OPTIONS = {"remarks": True, "timing": True}
 
 
 def compile_text(
-    name: str, text: str, sources: dict[str, Source], without: Sequence[str] = ()
-) -> tuple[bytes, dict[str, Any]]:
-    """Compiles MLIR text without some of the compiler's optional steps; returns the image and the compiler's
-    reply. Raises CompileError at the user's line."""
+    name: str,
+    text: str,
+    sources: dict[str, Source],
+    without: Sequence[str] = (),
+    emit: Sequence[str] = ("image",),
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Compiles MLIR text without some of the compiler's optional steps; returns the stages asked for and the
+    compiler's reply. Raises CompileError at the user's line."""
     try:
         reply, blobs = WORKER.request(
             {
                 "id": 1,
                 "mlir": text,
-                "arch": ARCH,
-                "emit": ["image"],
+                "arch": architecture(),
+                "emit": list(emit),
                 "options": {**OPTIONS, "without": list(without)},
             }
         )
@@ -38,7 +42,7 @@ def compile_text(
         ) from None
     if not reply["ok"]:
         raise _error(name, reply["diagnostics"], sources)
-    return blobs["image"], reply
+    return blobs, reply
 
 
 def compile_module(
@@ -46,9 +50,9 @@ def compile_module(
 ) -> CompiledProgram:
     """Compiles MLIR text to a program, without some of the compiler's optional steps. Raises CompileError at
     the user's line."""
-    image, reply = compile_text(name, text, sources, without)
+    blobs, reply = compile_text(name, text, sources, without)
     places = places_of(sources)
-    return CompiledProgram(image, report_of(reply, places), places, from_cache=False)
+    return CompiledProgram(blobs["image"], report_of(reply, places), places, from_cache=False)
 
 
 def places_of(sources: dict[str, Source]) -> Places:
@@ -62,7 +66,7 @@ def phase_of(text: str, phase: str, without: Sequence[str] = ()) -> str:
         {
             "id": 1,
             "mlir": text,
-            "arch": ARCH,
+            "arch": architecture(),
             "emit": [phase],
             "options": {"without": list(without)},
         }

@@ -30,11 +30,13 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._owner = 0
-        self.started = 0
-        """When the process began that answers now, in ns since the epoch."""
+        self._started = 0
 
     def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """Sends a request and returns the reply with its blobs. Ctrl-C ends the worker and propagates."""
+        """Sends a request and returns the reply with its blobs. Ctrl-C ends the worker and propagates.
+
+        The reply's ``worker_started`` is when the process began that answered, in ns since the epoch.
+        """
         with self._lock:
             process = self._running()
             assert process.stdin is not None and process.stdout is not None
@@ -46,6 +48,7 @@ class Worker:
                     self._read(process, struct.unpack("<I", self._read(process, 4))[0])
                 )
                 blobs = {name: self._read(process, size) for name, size in reply.get("blobs", [])}
+                reply["worker_started"] = self._started
                 return reply, blobs
             except (BrokenPipeError, WorkerDied):
                 status = process.wait()
@@ -75,7 +78,7 @@ class Worker:
             return self._process
         # After a fork the pipes belong to the parent: the child starts a worker of its own.
         self._owner = os.getpid()
-        self.started = time.time_ns()
+        self._started = time.time_ns()
         self._process = subprocess.Popen(
             [compiler_path(), "--server"],
             stdin=subprocess.PIPE,
@@ -100,5 +103,57 @@ class Worker:
         return data
 
 
-WORKER = Worker()
+class Workers:
+    """Workers for as many requests as there are at once, each started on first need and kept; at most one for
+    each core (GIRIH_JOBS says otherwise)."""
+
+    def __init__(self) -> None:
+        self._workers: list[Worker] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        # In a forked child too: whoever held a lock or a worker does so in the parent.
+        self._idle = list(self._workers)
+        self._places = threading.BoundedSemaphore(jobs())
+
+    def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """As Worker.request, by a worker that is idle. Waits while there is none."""
+        with self._places:
+            # The last one used is the warmest.
+            worker = self._idle.pop() if self._idle else self._new()
+            try:
+                return worker.request(message)
+            finally:
+                self._idle.append(worker)
+
+    def start(self) -> None:
+        """Starts a worker without a request, so that it is warm when the first one comes."""
+        with self._places:
+            worker = self._idle.pop() if self._idle else self._new()
+            worker.start()
+            self._idle.append(worker)
+
+    def close(self) -> None:
+        """Ends all workers."""
+        for worker in self._workers:
+            worker.close()
+
+    def _new(self) -> Worker:
+        worker = Worker()
+        self._workers.append(worker)
+        return worker
+
+
+def jobs() -> int:
+    """How many kernels are compiled at once. Raises GirihError for a GIRIH_JOBS that is no number."""
+    text = os.environ.get("GIRIH_JOBS", "")
+    if not text:
+        return len(os.sched_getaffinity(0))
+    if not text.isdecimal() or int(text) < 1:
+        raise GirihError(f"GIRIH_JOBS is {text!r}: expected how many kernels to compile at once")
+    return int(text)
+
+
+WORKER = Workers()
 atexit.register(WORKER.close)
+os.register_at_fork(after_in_child=WORKER._forget)

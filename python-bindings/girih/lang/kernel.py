@@ -82,6 +82,12 @@ class Kernel(Entry):
         signature, _ = self._bind(args, kwargs)
         return self._program(signature)
 
+    def _inspect(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Every stage of the compilation for a call with these arguments, by name: texts "python", "tile",
+        "wg", "nvvm", "llvm", "ptx" and "sass", bytes "cubin", a dict "report". Raises CompileError."""
+        signature, _ = self._bind(args, kwargs)
+        return kernels.stages(kernels.Request(self.definition, self.parameters, signature))
+
     def _call(self, *args: Any, **kwargs: Any) -> None:
         """Runs the kernel and returns when its outputs are ready.
 

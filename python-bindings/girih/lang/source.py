@@ -154,6 +154,10 @@ class Source:
             other._lines,
         )
 
+    def listing(self) -> str:
+        """The function's text below a comment that says where it stands."""
+        return f"# {self.file}:{self.first_line}\n{''.join(self._lines)}"
+
     def line(self, number: int) -> str | None:
         """The text of a line of the user's file, if it is one of the function's."""
         index = number - self.first_line
