@@ -132,14 +132,20 @@ size_t fileSize(const void *data) {
     throw Error("not an image: expected a 64-bit little-endian ELF file");
   Elf64_Ehdr header = loadHeader({bytes, sizeof(Elf64_Ehdr)});
   uint64_t end = header.e_shoff + uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
-  end = std::max<uint64_t>(end, header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize);
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
+  if (header.e_phnum > 0) // otherwise their offset means nothing
+    end = std::max<uint64_t>(end, header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize);
+  for (unsigned i = 1; i < header.e_shnum; ++i) { // the first one is none
     Elf64_Shdr section;
     std::memcpy(&section, bytes + header.e_shoff + i * sizeof(Elf64_Shdr), sizeof(section));
     if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL)
       end = std::max<uint64_t>(end, section.sh_offset + section.sh_size);
   }
   return end;
+}
+
+void checkComplete(std::string_view file) {
+  SectionTable table(file);
+  endOfKept(file, table, std::vector<bool>(table.names.size()));
 }
 
 std::optional<std::string_view> readSection(std::string_view file, std::string_view name) {

@@ -25,6 +25,8 @@ std::string describe(const Argument &argument) {
            printExtents(array->shape);
   if (const auto *integer = std::get_if<int64_t>(&argument))
     return "the integer " + std::to_string(*integer);
+  if (std::holds_alternative<Absent>(argument))
+    return "nothing";
   std::ostringstream text;
   text << "the float " << std::get<double>(argument);
   return text.str();

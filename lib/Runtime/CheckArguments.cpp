@@ -19,6 +19,29 @@
 namespace girih::runtime {
 namespace {
 
+/// Whether there is no element: then addresses and strides mean nothing.
+bool isEmpty(const ArrayArgument &array) {
+  return std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end();
+}
+
+/// The stride of a dimension with one element says nothing about memory.
+bool hasUnitStride(const Parameter &parameter, const ArrayArgument &array) {
+  int dim = parameter.contiguous;
+  return dim < 0 || array.strides[dim] == 1 || array.shape[dim] <= 1;
+}
+
+/// The first dimension whose stride is no multiple of what is promised, or the rank.
+size_t misalignedDimension(const Parameter &parameter, const ArrayArgument &array) {
+  constexpr int64_t unit = alignment;
+  size_t dim = 0;
+  // Taken modulo first: the product may not fit 64 bits.
+  while (dim < array.shape.size() &&
+         (static_cast<int>(dim) == parameter.contiguous || array.shape[dim] <= 1 ||
+          array.strides[dim] % unit * static_cast<int64_t>(sizeInBytes(array.dtype)) % unit == 0))
+    ++dim;
+  return dim;
+}
+
 /// An aligned array's promise: TMA and 16-byte accesses rely on it.
 void checkAlignment(const Parameter &parameter, const ArrayArgument &array) {
   const std::string kernelWants =
@@ -26,17 +49,11 @@ void checkAlignment(const Parameter &parameter, const ArrayArgument &array) {
   if (uint64_t past = array.address % alignment)
     throw LaunchError(parameter.name + ": the first element's address is " + std::to_string(past) +
                       " bytes past a multiple of " + std::to_string(alignment) + kernelWants);
-  int64_t size = sizeInBytes(array.dtype);
-  for (size_t dim = 0; dim < array.shape.size(); ++dim) {
-    int64_t stride = array.strides[dim];
-    // Taken modulo first: the product may not fit 64 bits.
-    if (static_cast<int>(dim) != parameter.contiguous && array.shape[dim] > 1 &&
-        stride % static_cast<int64_t>(alignment) * size % static_cast<int64_t>(alignment) != 0)
-      throw LaunchError(parameter.name + ": the stride of dimension " + std::to_string(dim) +
-                        " is " + std::to_string(stride) + " elements of " + name(array.dtype) +
-                        ", which is no multiple of " + std::to_string(alignment) + " bytes" +
-                        kernelWants);
-  }
+  if (size_t dim = misalignedDimension(parameter, array); dim < array.shape.size())
+    throw LaunchError(parameter.name + ": the stride of dimension " + std::to_string(dim) + " is " +
+                      std::to_string(array.strides[dim]) + " elements of " + name(array.dtype) +
+                      ", which is no multiple of " + std::to_string(alignment) + " bytes" +
+                      kernelWants);
 }
 
 /// Elements of an array that the kernel writes have places of their own. Whether steps along three
@@ -80,15 +97,12 @@ void checkArray(const Parameter &parameter, const Argument &argument) {
       throw LaunchError(parameter.name + ": expected dimension " + std::to_string(dim) +
                         " below 2147483648, found " + std::to_string(array->shape[dim]));
 
-  // Where there is no element, addresses and strides mean nothing.
-  if (std::count(array->shape.begin(), array->shape.end(), 0) > 0)
+  if (isEmpty(*array))
     return;
-  int dim = parameter.contiguous;
-  // The stride of a dimension with one element says nothing about memory.
-  if (dim >= 0 && array->strides[dim] != 1 && array->shape[dim] > 1)
-    throw LaunchError(parameter.name + ": expected stride 1 in dimension " + std::to_string(dim) +
-                      ", found strides " + printExtents(array->strides) +
-                      " (in elements); pass a contiguous copy");
+  if (!hasUnitStride(parameter, *array))
+    throw LaunchError(parameter.name + ": expected stride 1 in dimension " +
+                      std::to_string(parameter.contiguous) + ", found strides " +
+                      printExtents(array->strides) + " (in elements); pass a contiguous copy");
   if (parameter.aligned)
     checkAlignment(parameter, *array);
   if (parameter.access != Access::In)
@@ -114,6 +128,15 @@ void checkScalar(const Parameter &parameter, const Argument &argument) {
 }
 
 } // namespace
+
+bool fits(const Parameter &parameter, const ArrayArgument &array) {
+  if (array.dtype != parameter.dtype || array.shape.size() != parameter.rank)
+    return false;
+  return isEmpty(array) ||
+         (hasUnitStride(parameter, array) &&
+          (!parameter.aligned || (array.address % alignment == 0 &&
+                                  misalignedDimension(parameter, array) == array.shape.size())));
+}
 
 void checkArguments(const Manifest &manifest, const std::vector<Argument> &arguments) {
   if (arguments.size() != manifest.parameters.size()) {

@@ -16,6 +16,10 @@ namespace girih::runtime {
 /// range; the message names the parameter, what was expected and what was found.
 void checkArguments(const Manifest &manifest, const std::vector<Argument> &arguments);
 
+/// Whether an array has what code was specialised for: dtype, rank, a stride of 1 in the promised
+/// dimension, alignment. What these say is no message: checkArguments has those.
+bool fits(const Parameter &parameter, const ArrayArgument &array);
+
 } // namespace girih::runtime
 
 #endif // GIRIH_LIB_RUNTIME_CHECKARGUMENTS_H

@@ -9,8 +9,9 @@
 //===--------------------------------------------------------------------------------------------===//
 #include "girih/Runtime/Manifest.h"
 
-#include <nlohmann/json.hpp>
+#include "Json.h"
 
+#include <algorithm>
 #include <map>
 
 namespace girih::runtime {
@@ -47,8 +48,8 @@ Parameter readParameter(const json &object) {
               "; scalars are integers, f64, f32, f16 or bf16");
     return parameter;
   }
-  parameter.rank = object.at("rank").get<unsigned>();
-  parameter.contiguous = object.value("contiguous", -1);
+  parameter.rank = readInteger<unsigned>(object.at("rank"));
+  parameter.contiguous = readInteger<int>(object, "contiguous", -1);
   if (parameter.contiguous < -1 || parameter.contiguous >= static_cast<int>(parameter.rank))
     damaged("parameter " + parameter.name + " of rank " + std::to_string(parameter.rank) +
             " has contiguous dimension " + std::to_string(parameter.contiguous));
@@ -63,15 +64,23 @@ Parameter readParameter(const json &object) {
   return parameter;
 }
 
+std::array<uint32_t, 3> readTriple(const json &list) {
+  std::vector<uint32_t> extents = readIntegers<uint32_t>(list);
+  if (extents.size() != 3 || std::count(extents.begin(), extents.end(), 0) > 0)
+    damaged("expected three positive extents, found " + list.dump());
+  return {extents[0], extents[1], extents[2]};
+}
+
 Kernel readKernel(const json &object) {
   Kernel kernel;
   kernel.name = object.at("name").get<std::string>();
-  kernel.block = object.at("block").get<std::array<uint32_t, 3>>();
-  kernel.cluster = object.value("cluster", kernel.cluster);
-  kernel.dynamicSharedBytes = object.value("dynamic_shared_bytes", 0u);
-  kernel.registers = object.value("registers", 0u);
-  kernel.spillBytes = object.value("spill_bytes", 0u);
-  kernel.stackBytes = object.value("stack_bytes", 0u);
+  kernel.block = readTriple(object.at("block"));
+  if (object.contains("cluster"))
+    kernel.cluster = readTriple(object["cluster"]);
+  kernel.dynamicSharedBytes = readInteger<uint32_t>(object, "dynamic_shared_bytes", 0);
+  kernel.registers = readInteger<uint32_t>(object, "registers", 0);
+  kernel.spillBytes = readInteger<uint32_t>(object, "spill_bytes", 0);
+  kernel.stackBytes = readInteger<uint32_t>(object, "stack_bytes", 0);
   for (const json &item : object.at("parameters")) {
     KernelParameter parameter;
     std::string kind = item.at("kind").get<std::string>();
@@ -138,12 +147,12 @@ public:
     step.kind = kind->second;
     switch (step.kind) {
     case StepKind::Constant:
-      step.value = object.at("value").get<int64_t>();
+      step.value = readInteger<int64_t>(object.at("value"));
       break;
     case StepKind::Dim:
     case StepKind::Stride:
       step.parameter = arrayParameter(object);
-      step.dim = object.at("dim").get<unsigned>();
+      step.dim = readInteger<unsigned>(object.at("dim"));
       if (step.dim >= manifest.parameters[step.parameter].rank)
         fail("dimension " + std::to_string(step.dim) + " of an array of rank " +
              std::to_string(manifest.parameters[step.parameter].rank));
@@ -153,7 +162,7 @@ public:
         fail("unknown query \"" + what + "\"");
       break;
     case StepKind::Scalar:
-      step.parameter = object.at("parameter").get<unsigned>();
+      step.parameter = readInteger<unsigned>(object.at("parameter"));
       if (step.parameter >= manifest.parameters.size() ||
           manifest.parameters[step.parameter].isArray)
         fail("parameter " + std::to_string(step.parameter) + " is no scalar");
@@ -177,7 +186,7 @@ public:
       readLaunch(step, object);
       break;
     case StepKind::Records:
-      step.value = object.at("limit").get<int64_t>();
+      step.value = readInteger<int64_t>(object.at("limit"));
       if (step.value < 1 || step.value > maxRecords)
         fail("room for " + std::to_string(step.value) + " records, expected 1 to " +
              std::to_string(maxRecords));
@@ -185,7 +194,7 @@ public:
     case StepKind::Print:
       step.dtype = readDType(object);
       step.message = object.at("label").get<std::string>();
-      step.shape = object.at("shape").get<std::vector<int64_t>>();
+      step.shape = readIntegers<int64_t>(object.at("shape"));
       for (int64_t extent : step.shape)
         if (extent < 1)
           fail("a shape with the extent " + std::to_string(extent));
@@ -194,8 +203,8 @@ public:
     case StepKind::Assert:
       step.message = object.at("message").get<std::string>();
       for (const json &place : object.value("where", json::array()))
-        step.where.push_back({place.at(0).get<std::string>(), place.at(1).get<int64_t>(),
-                              place.at(2).get<int64_t>()});
+        step.where.push_back({place.at(0).get<std::string>(), readInteger<int64_t>(place.at(1)),
+                              readInteger<int64_t>(place.at(2))});
       readSite(step, object);
       break;
     default: {
@@ -216,7 +225,7 @@ private:
 
   /// The index of an earlier step.
   unsigned earlier(const json &index) const {
-    auto value = index.get<unsigned>();
+    auto value = readInteger<unsigned>(index);
     if (value >= manifest.plan.size())
       fail("refers to step " + std::to_string(value) + ", which is not an earlier one");
     return value;
@@ -257,7 +266,7 @@ private:
   }
 
   unsigned arrayParameter(const json &object) const {
-    auto parameter = object.at("array").get<unsigned>();
+    auto parameter = readInteger<unsigned>(object.at("array"));
     if (parameter >= manifest.parameters.size() || !manifest.parameters[parameter].isArray)
       fail("parameter " + std::to_string(parameter) + " is no array");
     return parameter;
@@ -267,9 +276,9 @@ private:
     step.parameter = arrayParameter(object);
     const Parameter &array = manifest.parameters[step.parameter];
     step.dtype = readDType(object);
-    step.box = object.at("box").get<std::vector<uint32_t>>();
-    step.order = object.at("order").get<std::vector<unsigned>>();
-    step.swizzle = object.value("swizzle", 0u);
+    step.box = readIntegers<uint32_t>(object.at("box"));
+    step.order = readIntegers<unsigned>(object.at("order"));
+    step.swizzle = readInteger<unsigned>(object, "swizzle", 0);
     if (sizeInBytes(step.dtype) != sizeInBytes(array.dtype))
       fail(std::string("a tensor map of ") + name(step.dtype) + " over an array of " +
            name(array.dtype));
@@ -290,11 +299,11 @@ private:
     step.records = earlier(object.at("records"));
     if (manifest.plan[step.records].kind != StepKind::Records)
       fail("step " + std::to_string(step.records) + " holds no records");
-    step.site = object.at("site").get<unsigned>();
+    step.site = readInteger<unsigned>(object.at("site"));
   }
 
   void readLaunch(Step &step, const json &object) const {
-    step.kernel = object.at("kernel").get<unsigned>();
+    step.kernel = readInteger<unsigned>(object.at("kernel"));
     if (step.kernel >= manifest.kernels.size())
       fail("launches kernel " + std::to_string(step.kernel) + " of " +
            std::to_string(manifest.kernels.size()));
@@ -339,7 +348,7 @@ Manifest Manifest::parse(std::string_view text) {
   Manifest manifest;
   try {
     json root = json::parse(text);
-    if (int64_t schema = root.at("schema").get<int64_t>(); schema != 1)
+    if (int64_t schema = readInteger<int64_t>(root.at("schema")); schema != 1)
       throw Error("the manifest has schema " + std::to_string(schema) +
                   ", this runtime reads schema 1; use the runtime that the package was made with");
     manifest.name = root.at("name").get<std::string>();
@@ -353,6 +362,11 @@ Manifest Manifest::parse(std::string_view text) {
       reader.read(item);
   } catch (const json::exception &error) {
     damaged(error.what());
+  } catch (const NumberError &error) {
+    damaged((manifest.plan.empty()
+                 ? ""
+                 : "after step " + std::to_string(manifest.plan.size() - 1) + " of the plan: ") +
+            std::string(error.what()));
   }
   return manifest;
 }

@@ -23,6 +23,8 @@ static void printToStdout(const std::string &text) {
 Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
   // Errors of the image library become the runtime's own, so that users catch one family.
   try {
+    // Drivers take an image without its size and believe its headers.
+    image::checkComplete(bytes);
     contents = Manifest::parse(image::requireSection(bytes, image::manifestSection));
     std::vector<image::Source> places;
     for (const Source &source : sources)
@@ -32,9 +34,9 @@ Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
     throw Error(error.what());
   }
   // The only architecture so far; a driver would answer with a code.
-  if (contents.arch != "sm_90a")
+  if (contents.arch != Driver::architecture)
     throw Error(contents.name + " was compiled for " + contents.arch +
-                ", this runtime launches kernels for sm_90a");
+                ", this runtime launches kernels for " + Driver::architecture);
 }
 
 Program::~Program() {

@@ -102,7 +102,7 @@ def disabled_assertions(build: Path) -> list[str]:
 def binary_checks(build: Path) -> list[Check]:
     files = built_files(build)
     assertions = Check("assertions are on", lambda: disabled_assertions(build))
-    alone = [f for f in files if ".so" in f.name or f.name == "girih-emu"]
+    alone = [f for f in files if ".so" in f.name or f.name in ("girih-emu", "girih-package")]
     return [
         assertions,
         Check(

@@ -46,6 +46,10 @@ bool isElf(std::string_view file);
 /// file.
 size_t fileSize(const void *data);
 
+/// Throws Error unless everything that the headers of `file` speak of lies within it, so that
+/// fileSize(file.data()) is at most its size.
+void checkComplete(std::string_view file);
+
 /// The contents of the section `name`, a view into `file`; nothing if there is no such section.
 /// Throws Error if the file is damaged.
 std::optional<std::string_view> readSection(std::string_view file, std::string_view name);

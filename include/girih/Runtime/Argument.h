@@ -25,13 +25,16 @@ struct ArrayArgument {
   std::vector<int64_t> strides;
 };
 
+/// What is passed for an optional parameter of a packaged kernel that has no argument.
+struct Absent {};
+
 /// An array, an integer or a floating-point number, in the order of the package's parameters.
-using Argument = std::variant<ArrayArgument, int64_t, double>;
+using Argument = std::variant<ArrayArgument, int64_t, double, Absent>;
 
 /// "(128, 64)"; a single extent is "(128,)", as Python prints it.
 GIRIH_RUNTIME_API std::string printExtents(const std::vector<int64_t> &extents);
 
-/// "an array of bf16 with shape (128, 64)", "the integer 3", "the float 2.5".
+/// "an array of bf16 with shape (128, 64)", "the integer 3", "the float 2.5", "nothing".
 GIRIH_RUNTIME_API std::string describe(const Argument &argument);
 
 } // namespace girih::runtime

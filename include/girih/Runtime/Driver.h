@@ -36,6 +36,9 @@ struct DriverOptions {
 /// The entry points of a loaded driver and the device that it runs on.
 class GIRIH_RUNTIME_API Driver {
 public:
+  /// What code for the devices that `open` accepts is compiled for.
+  static constexpr const char *architecture = "sm_90a";
+
   /// Loads a driver, initialises it and picks the device. Throws DeviceError with one sentence: why
   /// there is no GPU although one was asked for, or why the emulated device cannot be loaded.
   static std::unique_ptr<Driver> open(const DriverOptions &options);

@@ -83,6 +83,20 @@ TEST(Elf, ASectionWithoutBytesInTheFileIsEmpty) {
   EXPECT_LT(withSections(elf.bytes(), {{".two", "x"}}).size(), 1000u);
 }
 
+TEST(Elf, ACompleteFileHoldsAllThatItsHeadersSpeakOf) {
+  TinyElf elf;
+  elf.header.e_phoff = ~uint64_t{0}; // of no program header
+  elf.sections[0].sh_offset = ~uint64_t{0};
+  elf.sections[0].sh_type = SHT_PROGBITS;
+  Bytes file = elf.bytes();
+  EXPECT_NO_THROW(checkComplete(file));
+  EXPECT_EQ(fileSize(file.data()), file.size());
+  elf.sections[1].sh_offset = 1000;
+  EXPECT_EQ(
+      messageOf([&] { checkComplete(elf.bytes()); }),
+      "the image is damaged: section .one (4 bytes at offset 1000) lies beyond its 280 bytes");
+}
+
 TEST(Elf, WhatIsNoElfFileIsRefused) {
   EXPECT_EQ(messageOf([] { readSection("", ".one"); }),
             "not an image: expected a 64-bit little-endian ELF file, found 0 bytes that begin "

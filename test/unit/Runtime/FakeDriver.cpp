@@ -102,7 +102,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-  if (bytes > size_t{1} << 40)
+  if (bytes > fakeState().largestAllocation)
     return CUDA_ERROR_OUT_OF_MEMORY;
   *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(512, (bytes + 511) / 512 * 512));
   fakeState().allocations[*address] = bytes;

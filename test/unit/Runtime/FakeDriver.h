@@ -38,6 +38,7 @@ struct FakeState {
   girih::cuda::CUresult queryResult = girih::cuda::CUDA_SUCCESS;
   girih::cuda::CUresult encodeResult = girih::cuda::CUDA_SUCCESS;
   int notReady = 0; ///< how often cuStreamQuery says "not ready" first; -1: until cancelled
+  size_t largestAllocation = size_t{1} << 40;
   std::string reports, json = "[]";
   std::map<std::string, std::vector<size_t>> parameterSizes;
 
