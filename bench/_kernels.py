@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import girih as gr
+from girih import kernels
 from girih.kernels import attention_ws, flash_attention, matmul_cooperative, matmul_pingpong
 from girih.kernels.products import matmul as tile_level_matmul
+from girih.lang.annotations import ArrayAnnotation
 from girih.lang.module import ArraySignature, emit_module
+from girih.lang.passed import as_constant
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[1] / "examples"))
 import gemm as example
@@ -25,7 +29,17 @@ class Kernel:
 
     name: str
     level: str
-    mlir: str
+    emit: Callable[[], str]
+
+    @cached_property
+    def mlir(self) -> str:
+        """The module's text."""
+        return self.emit()
+
+
+def _emitting(kernel: Any, signature: dict[str, Any]) -> Callable[[], str]:
+    """What emits a kernel for a signature, when it is asked to."""
+    return lambda: emit_module(kernel.definition, kernel.parameters, signature)[0]
 
 
 def _matrix(dtype: gr.DType, contiguous: int) -> ArraySignature:
@@ -52,9 +66,8 @@ def gemm(
         "BK": bk,
         "persistent": persistent,
     }
-    text = emit_module(example.matmul.definition, example.matmul.parameters, signature)[0]
     name = f"gemm_{bm}x{bn}x{bk}_{storage}_{out}" + ("_persistent" if persistent else "")
-    return Kernel(name, "wg", text)
+    return Kernel(name, "wg", _emitting(example.matmul, signature))
 
 
 # Tiles and the ways in which B may be stored for them: a box of a K x N tile is 64 columns wide, and 176
@@ -85,9 +98,9 @@ def matmul(
         "BK": 64,
         "cluster": cluster,
     }
-    text = emit_module(kernel.definition, kernel.parameters, signature)[0]
     details = f"_cluster{cluster}" if cluster > 1 else ""
-    return Kernel(f"{kernel.__name__}_{bm}x{bn}x64_{storage}_{out}{details}", "wg", text)
+    name = f"{kernel.__name__}_{bm}x{bn}x64_{storage}_{out}{details}"
+    return Kernel(name, "wg", _emitting(kernel, signature))
 
 
 def matmuls() -> Iterator[Kernel]:
@@ -107,8 +120,8 @@ def tile_matmul(bm: int, bn: int, storage: str = "kn", out: str = "bf16") -> Ker
         **_product(bm, bn, storage, out),
         "BK": 64,
     }
-    text = emit_module(tile_level_matmul.definition, tile_level_matmul.parameters, signature)[0]
-    return Kernel(f"tile_matmul_{bm}x{bn}x64_{storage}_{out}", "tile", text)
+    name = f"tile_matmul_{bm}x{bn}x64_{storage}_{out}"
+    return Kernel(name, "tile", _emitting(tile_level_matmul, signature))
 
 
 def tile_attention(d: int, causal: bool = False) -> Kernel:
@@ -123,8 +136,8 @@ def tile_attention(d: int, causal: bool = False) -> Kernel:
         "BM": 128,
         "BN": 128,
     }
-    text = emit_module(flash_attention.definition, flash_attention.parameters, signature)[0]
-    return Kernel(f"tile_attention_{d}{'_causal' if causal else ''}", "tile", text)
+    name = f"tile_attention_{d}{'_causal' if causal else ''}"
+    return Kernel(name, "tile", _emitting(flash_attention, signature))
 
 
 def tile_level() -> Iterator[Kernel]:
@@ -142,8 +155,8 @@ def attention(d: int, causal: bool) -> Kernel:
     heads = ArraySignature(gr.bf16, rank=3, contiguous=2, aligned=True)
     signature = {"q": heads, "k": heads, "v": heads, "o": heads, "lse": _matrix(gr.f32, 1)}
     signature |= {"D": d, "BM": 128, "BN": 128, "causal": causal}
-    text = emit_module(attention_ws.definition, attention_ws.parameters, signature)[0]
-    return Kernel(f"attention_ws_d{d}" + ("_causal" if causal else ""), "wg", text)
+    name = f"attention_ws_d{d}" + ("_causal" if causal else "")
+    return Kernel(name, "wg", _emitting(attention_ws, signature))
 
 
 def attentions() -> Iterator[Kernel]:
@@ -153,12 +166,71 @@ def attentions() -> Iterator[Kernel]:
             yield attention(d, causal)
 
 
+def as_it_is(kernel: Any, *dtypes: gr.DType, level: str = "tile", **constants: Any) -> Kernel:
+    """A kernel with its own constants but for those named here; arrays by rows, of these types in the order of the
+    parameters."""
+    signature: dict[str, Any] = {
+        name: parameter.default
+        for name, parameter in inspect.signature(kernel.function).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    signature |= {name: as_constant(value) for name, value in constants.items()}
+    arrays = [p for p in kernel.parameters if isinstance(p.annotation, ArrayAnnotation)]
+    for parameter, dtype in zip(arrays, dtypes, strict=True):
+        rank = len(parameter.annotation.dims)
+        signature[parameter.name] = ArraySignature(dtype, rank, contiguous=rank - 1, aligned=True)
+    details = [dtypes[0].name]
+    details += [
+        name if value is True else f"{name}_{getattr(value, '__name__', value)}"
+        for name, value in constants.items()
+    ]
+    return Kernel("_".join([kernel.__name__, *details]), level, _emitting(kernel, signature))
+
+
+def window(score: Any, row: Any, column: Any) -> Any:
+    """Keys further away than 32 are hidden."""
+    return gr.where(row - column <= 32, score, float("-inf"))
+
+
+def library() -> Iterator[Kernel]:
+    """Every other kernel of girih.kernels, for bf16 where there is a choice."""
+    b, f, i = gr.bf16, gr.f32, gr.i32
+    for kernel, *dtypes in (
+        (kernels.vector_add, f, f, f),
+        (kernels.saxpy, f, f),
+        (kernels.transpose, b, b),
+        (kernels.softmax, b, b),
+        (kernels.softmax, f, f),
+        (kernels.layer_norm, b, b, b, b),
+        (kernels.rms_norm, b, b, b),
+        (kernels.row_sum, b, f),
+        (kernels.row_argmax, b, b, i),
+        (kernels.row_cumsum, b, b),
+        (kernels.histogram, i, i),
+        (kernels.embedding, b, i, b),
+        (kernels.dropout, b, b),
+        (kernels.linear, b, b, b, b),
+        (kernels.batched_matmul, b, b, b),
+        (kernels.split_k_matmul, b, b, f),
+        (kernels.sum_parts, f, b),
+        (kernels.stream_k_matmul, b, b, b),
+        (kernels.grouped_matmul, b, b, i, b),
+        (kernels.scaled_matmul, gr.e4m3, gr.e4m3, f, f, f),
+        (kernels.scaled_matmul, gr.e5m2, gr.e5m2, f, f, b),
+        (kernels.decode_parts, b, b, b, i, i, f, f, f),
+        (kernels.merge_parts, f, f, f, b),
+    ):
+        yield as_it_is(kernel, *dtypes)
+    yield as_it_is(kernels.flash_attention, b, b, b, b, f, causal=True, score=window)
+
+
 def all_kernels() -> Iterator[Kernel]:
     """Everything that is compiled for its own sake."""
     yield from gemms()
     yield from matmuls()
     yield from tile_level()
     yield from attentions()
+    yield from library()
 
 
 def compiled_kernels() -> Iterator[Callable[[], Kernel]]:

@@ -1,4 +1,4 @@
-// A pass of girih-opt alone.
+// Passes of girih-opt alone.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -7,7 +7,7 @@
 
 namespace girih {
 
-/// Registers `--wg-plant-fault`.
+/// Registers `--wg-plant-fault` and `--wg-check-faults`.
 void registerPlantFault();
 
 } // namespace girih

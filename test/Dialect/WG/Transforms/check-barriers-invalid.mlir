@@ -435,3 +435,99 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+!view = !wg.view<bf16, box = [64, 64], swizzle = 128>
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 8}>
+!tile = tensor<64x64xbf16, #acc>
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // Only the reader knows where its first loop ends, but the loading role needs not know it: both loops together have as
+  // many steps as its own.
+  // expected-note @below {{the schedule that leads there}}
+  gpu.func @lost_in_the_second_loop(%v: !view, %n: i32, %p: i32) kernel {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %buf = wg.alloc_buffer {name = "buf"} : !a
+    %full = wg.alloc_barrier {name = "full"} : !wg.barrier<1>
+    // expected-note @below {{barrier 0 of 'empty' has completed after 128 arrivals}}
+    %empty = wg.alloc_barrier {name = "empty"} : !wg.barrier<1>
+    wg.barrier_init %full count(1) : !wg.barrier<1>
+    wg.barrier_init %empty count(128) : !wg.barrier<1>
+    wg.specialize {
+      wg.role @load warps(1) {
+        %leader = wg.elect : i1
+        scf.for %k = %c0 to %n step %c1 : i32 {
+          %odd = arith.andi %k, %c1 : i32
+          %before = arith.xori %odd, %c1 : i32
+          // expected-error @below {{role 'load' waits for ever until barrier 0 of 'empty' has completed: 128 of 128 arrivals never come}}
+          wg.barrier_wait %empty[%c0] parity(%before) : !wg.barrier<1>
+          scf.if %leader {
+            wg.barrier_expect %full[%c0] bytes(8192) : !wg.barrier<1>
+          }
+          wg.tma_load %v[%c0, %c0] to %buf barrier(%full[%c0] : !wg.barrier<1>) : !view, !a
+        }
+      }
+      wg.role @read warpgroups(1) {
+        %middle = arith.minsi %n, %p : i32
+        scf.for %k = %c0 to %middle step %c1 : i32 {
+          %odd = arith.andi %k, %c1 : i32
+          wg.barrier_wait %full[%c0] parity(%odd) : !wg.barrier<1>
+          %t = wg.local_load %buf : !a -> !tile
+          wg.barrier_arrive %empty[%c0] : !wg.barrier<1>
+        }
+        scf.for %k = %middle to %n step %c1 : i32 {
+          %odd = arith.andi %k, %c1 : i32
+          wg.barrier_wait %full[%c0] parity(%odd) : !wg.barrier<1>
+          %t = wg.local_load %buf : !a -> !tile
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !wg.buffer<64x64xbf16, swizzle = 128>
+!view = !wg.view<bf16, box = [64, 64], swizzle = 128>
+#acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]} repeat {register: [0,8] x 8}>
+!tile = tensor<64x64xbf16, #acc>
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // Where the branch is taken three times the first of two slots is written again.
+  // expected-note @below {{the schedule that leads there}}
+  gpu.func @written_in_a_branch(%v: !view, %t: !tile, %n: i32, %p: i32) kernel {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c8 = arith.constant 8 : i32
+    %out = wg.alloc_buffer {name = "out", count = 2 : i32} : !a
+    wg.specialize {
+      wg.role @one warpgroups(1) {
+        scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0) -> (i32) : i32 {
+          %product = arith.muli %k, %p : i32
+          %else = arith.cmpi slt, %product, %p : i32
+          %next = scf.if %else -> (i32) {
+            scf.yield %slot : i32
+          } else {
+            %o = wg.slot %out[%slot] : !a
+            // expected-error @below {{role 'one' overwrites slot 0 of 'out' while the store at}}
+            wg.local_store %t to %o : !tile, !a
+            wg.fence_proxy_async
+            wg.named_barrier_sync %c8 threads(128)
+            // expected-note @below {{role 'one' uses it here}}
+            wg.tma_store %o to %v[%c0, %c0] : !a, !view
+            wg.bulk_commit
+            %other = arith.xori %slot, %c1 : i32
+            scf.yield %other : i32
+          }
+          scf.yield %next : i32
+        }
+        wg.bulk_wait 0
+      }
+    }
+    gpu.return
+  }
+}

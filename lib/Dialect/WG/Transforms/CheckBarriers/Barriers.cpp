@@ -155,11 +155,13 @@ Machine::Progress Machine::countBytes(Warp &warp, const Event &event, const Effe
   Barrier &barrier = barriers[id];
   int64_t threads = threadsOf(warp, effect.issuer);
   note(warp, event, effect, id, barrier.completed);
-  if (effect.kind == Effect::Kind::Expect) {
-    barrier.bytes += effect.amount * threads;
-    barrier.expect = &event;
-  } else {
-    barrier.bytes -= effect.amount * threads;
+  bool expects = effect.kind == Effect::Kind::Expect;
+  int64_t more = effect.amount * threads * (expects ? 1 : -1);
+  barrier.bytes += more;
+  barrier.tooMany += more;
+  if (expects) {
+    barrier.expect = barrier.expects = &event;
+    ++barrier.timesExpected;
   }
   if (barrier.bytes < 0) {
     Fault bytes{Fault::What::Bytes,

@@ -42,6 +42,13 @@ private:
     case Fault::What::NamedThreads:
       return conclude(FaultClass::Deadlock, fault.site);
     case Fault::What::TooMany:
+      // Whoever fills a slot comes round to it before it has been full: it has not waited.
+      if (hasCopies(fault.barrier) && !suspicions.empty() &&
+          suspicions.back().site.event == suspicions.back().before.event) {
+        if (!explainedByBytes() && !explainedByParity(waitsOfAll()))
+          conclude(FaultClass::InFlight, fault.site);
+        return;
+      }
       return conclude(FaultClass::DoubleRelease, fault.site);
     case Fault::What::Bytes:
       finding.missingBytes = fault.want - fault.have;
@@ -72,14 +79,28 @@ private:
       finding.other = other;
   }
 
-  /// Bytes came in a phase that expected none.
+  /// Bytes came in a phase that expected none; or, with all waits let pass, more or fewer come than
+  /// are ever expected. Those from another CTA may come early and still be right.
   bool explainedByBytes() {
-    if (!early)
-      return false;
-    finding.missingBytes = -early->have;
-    finding.fault.barrier = early->barrier;
-    conclude(FaultClass::WrongBytes, early->site);
-    return true;
+    if (early) {
+      finding.missingBytes = -early->have;
+      finding.fault.barrier = early->barrier;
+      conclude(FaultClass::WrongBytes, early->site);
+      return true;
+    }
+    RunOptions options;
+    options.forgive = true;
+    rerun(options);
+    for (int32_t barrier = 0; barrier < machine.numBarriers(); ++barrier) {
+      const Event *expects = machine.expectsAt(barrier);
+      if (machine.bytesTooMany(barrier) == 0 || !expects)
+        continue;
+      finding.missingBytes = machine.bytesTooMany(barrier);
+      finding.fault.barrier = barrier;
+      conclude(FaultClass::WrongBytes, {warpAt(expects), expects});
+      return true;
+    }
+    return false;
   }
 
   /// Somebody arrived twice in one phase.
@@ -215,13 +236,11 @@ private:
         return conclude(FaultClass::WrongBytes, expect ? Site{warpAt(expect), expect} : warp.site,
                         warp.site);
       }
-    if (explainedByBytes())
-      return;
     std::vector<int64_t> missing;
     for (const Blocked &warp : finding.blocked)
       missing.push_back(
           warp.effect->kind == Effect::Kind::Wait ? machine.pendingArrivals(warp.barrier) : 0);
-    if (explainedByParity(waits) || explainedByArrivals() ||
+    if (explainedByBytes() || explainedByParity(waits) || explainedByArrivals() ||
         explainedByCount({-1, -2, -3, -4, -8}, FaultClass::LostRelease))
       return;
 

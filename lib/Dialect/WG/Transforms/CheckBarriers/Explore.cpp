@@ -23,19 +23,12 @@ public:
   Verdict run() {
     // Once for the forms that count steps: a branch on one of them is then decided by its number.
     machine.run(*this, {});
-    path.clear();
-    do {
-      ++verdict.runs;
-      replayed = 0;
-      std::optional<Fault> fault = machine.run(*this, {});
-      path.resize(replayed);
-      if (machine.undecided()) {
-        verdict.undecided = machine.undecided();
-        break;
-      }
-      if (fault && decide(*fault))
-        break;
-    } while (next());
+    bool isFinal = exploreAll();
+    // Once more from counts of zero, which lead to branches that others do not.
+    if (!isFinal && hasLaterCounts) {
+      laterCountsStartAtZero = true;
+      exploreAll();
+    }
     verdict.steps = machine.steps();
     return std::move(verdict);
   }
@@ -58,6 +51,24 @@ public:
   }
 
 private:
+  /// Makes all runs, up to the first that settles the verdict; whether one did.
+  bool exploreAll() {
+    path.clear();
+    do {
+      ++verdict.runs;
+      replayed = 0;
+      std::optional<Fault> fault = machine.run(*this, {});
+      path.resize(replayed);
+      if (machine.undecided()) {
+        verdict.undecided = machine.undecided();
+        return true;
+      }
+      if (fault && decide(*fault))
+        return true;
+    } while (next());
+    return false;
+  }
+
   void addValues(Choice &choice) {
     const Domain &domain = choice.domain;
     auto add = [&](int64_t value) {
@@ -65,10 +76,20 @@ private:
       if (value >= domain.least && !llvm::is_contained(choice.values, value))
         choice.values.push_back(value);
     };
-    add(domain.first);
     size_t counts = llvm::count_if(
         path, [](const Choice &other) { return other.domain.kind == Domain::Kind::Count; });
-    if (domain.kind == Domain::Kind::Flag || counts < kFullCounts) {
+    bool isLater = domain.kind == Domain::Kind::Count && counts >= kFullCounts;
+    hasLaterCounts |= isLater;
+    // A branch is taken to go the way that it went before.
+    auto before = llvm::find_if(llvm::reverse(path), [&](const Choice &other) {
+      return other.domain.kind == Domain::Kind::Flag && other.domain.asks == domain.asks;
+    });
+    if (domain.kind == Domain::Kind::Flag && before != path.rend())
+      add(before->value());
+    if (isLater && laterCountsStartAtZero)
+      add(0);
+    add(domain.first);
+    if (!isLater) {
       for (int64_t value = 0; value <= domain.largest; ++value)
         add(value);
       if (choice.values.empty())
@@ -101,6 +122,7 @@ private:
     isFrozen = true;
     std::vector<Choice> kept = path;
     std::optional<Fault> fault = machine.run(*this, options);
+    asked = std::move(path);
     path = std::move(kept);
     isFrozen = false;
     return fault;
@@ -117,19 +139,32 @@ private:
            "); expected a bound or condition that is the same expression in every role";
   }
 
+  /// Whether only one role has asked for a choice, while another role has asked for something that
+  /// this one has not: that may be how it follows.
+  bool isPrivate(const Choice &choice, ArrayRef<Choice> all) const {
+    uint32_t mine = model.symbols.rolesOf(choice.form);
+    return (mine & (mine - 1)) == 0 && llvm::any_of(all, [&](const Choice &other) {
+             return (model.symbols.rolesOf(other.form) & mine) == 0;
+           });
+  }
+
   /// A fault is final unless it hangs on something that only some roles know: another role may
   /// follow it in a way that is not seen here.
   bool decide(const Fault &fault) {
     std::vector<Choice> found = path;
     Finding finding =
         diagnose(model, machine, fault, [&](const RunOptions &options) { return again(options); });
+    // To its end, so that all roles have asked what they ask.
+    RunOptions toTheEnd;
+    toTheEnd.forgive = true;
+    again(toTheEnd);
+    std::vector<Choice> all = asked;
     bool exchanges = finding.kind == FaultClass::Deadlock ||
                      finding.kind == FaultClass::LostRelease ||
                      finding.kind == FaultClass::DoubleRelease;
     if (exchanges)
       for (size_t i = 0; i < found.size(); ++i) {
-        uint32_t roles = model.symbols.rolesOf(found[i].form);
-        if ((roles & (roles - 1)) != 0 || model.programs.size() == 1)
+        if (!isPrivate(found[i], all))
           continue;
         // If every value leads to the fault, it does not hang on this one.
         bool always = true;
@@ -186,8 +221,12 @@ private:
   Model &model;
   Machine &machine;
   std::vector<Choice> path;
+  /// All choices of the last repeated run, which may have gone on where the first stopped.
+  std::vector<Choice> asked;
   size_t replayed = 0;
   bool isFrozen = false;
+  /// Whether a run had more counts than are tried in full, and what those are at first.
+  bool hasLaterCounts = false, laterCountsStartAtZero = false;
   Verdict verdict;
 };
 

@@ -93,7 +93,7 @@ void Machine::reset() {
     if (options.mending.how == Mending::How::Arrivals && options.mending.array == index)
       arrivals += options.mending.more;
     for (int32_t k = 0; k < array.count; ++k)
-      barriers.push_back({arrivals, 0, 0, 0, 0, {}, nullptr, {}});
+      barriers.push_back({arrivals, 0, 0, 0, 0, {}, nullptr, nullptr, 0, 0, {}});
   }
   meetings.assign(static_cast<size_t>(numBarriers) * numWarps,
                   Meeting{{0, 0}, {nullptr, nullptr}, -1, 0, nullptr, 0});

@@ -121,6 +121,13 @@ public:
   }
   int64_t arrivalsOf(int32_t barrier) const { return barriers[barrier].total; }
   const Event *lastExpect(int32_t barrier) const { return barriers[barrier].expect; }
+  /// Bytes that were expected at a barrier, less those that were brought, for each time that some
+  /// were expected; and who expected them last.
+  int64_t bytesTooMany(int32_t barrier) const {
+    return barriers[barrier].tooMany / std::max<int64_t>(1, barriers[barrier].timesExpected);
+  }
+  const Event *expectsAt(int32_t barrier) const { return barriers[barrier].expects; }
+  int32_t numBarriers() const { return static_cast<int32_t>(barriers.size()); }
   /// The program of a warp, and the warp's index in its role.
   const Program &programOf(int32_t warp) const { return *warps[warp].program; }
   int32_t indexOf(int32_t warp) const { return warps[warp].index; }
@@ -173,6 +180,9 @@ private:
     int64_t total;     ///< arrivals of all phases
     int32_t inTurn[4]; ///< waits so far of the first, second, ... warp of any warpgroup
     const Event *expect;
+    const Event *expects; ///< likewise, of any phase
+    int64_t tooMany;      ///< bytes expected in all phases, less those brought
+    int64_t timesExpected;
     Site last[2]; ///< whose arrival completed the last phase, and the one before
   };
   /// A warp's last arrival and last wait at a barrier.

@@ -6,6 +6,7 @@
 #include "Explore.h"
 
 #include "girih/Dialect/WG/Transforms/RingProtocol.h"
+#include "girih/Dialect/WG/Transforms/Transforms.h"
 
 using namespace mlir;
 
@@ -184,6 +185,10 @@ private:
              " for which nobody waits before the CTA ends; expected a wait for it, since the "
              "memory "
              "is the next CTA's then";
+    case Fault::What::TooMany:
+      return subject + " fills " + parts(fault.barrier).first +
+             " again while the copies of the time before may still be writing it; expected a wait "
+             "until it is empty";
     default:
       return subject + " uses shared memory that is in use elsewhere";
     }
@@ -266,17 +271,43 @@ private:
     return effect.engine == AsyncEffect::Engine::Wgmma ? "wgmmas" : "stores";
   }
 
+  /// The ring that a slot's name, or that of its barriers, says that it belongs to.
+  static StringRef ringOf(StringRef name) {
+    for (StringRef suffix : {" slots", " full barriers", " empty barriers"})
+      if (name.consume_back(suffix))
+        return name;
+    return name.take_front(name.rfind(" buffer "));
+  }
+
+  /// Whether a barrier is one of those of the slot that the fault is at.
+  bool isOfSlot(int32_t barrier) const {
+    const BarrierArray &barriers = model.arrayOfBarrier(barrier);
+    const BufferArray &slots = model.arrayOfSlot(finding.fault.slot);
+    return barrier / model.numBarriers == finding.fault.slot / model.numSlots &&
+           barrier % model.numBarriers - barriers.first ==
+               finding.fault.slot % model.numSlots - slots.first &&
+           ringOf(barriers.name) == ringOf(slots.name);
+  }
+
   /// Whether a step has to do with the fault.
   bool concerns(const Step &step) const {
-    if (step.blocked || step.site.event->op == finding.blamed ||
-        step.site.event == finding.other.event)
+    if (step.blocked)
       return true;
     bool isGroup =
         step.effect->kind == Effect::Kind::Commit || step.effect->kind == Effect::Kind::Retire;
-    if (isGroup && finding.kind == FaultClass::InFlight)
-      return step.site.warp == finding.warp || step.site.warp == finding.other.warp;
     bool isNamed = step.effect->kind == Effect::Kind::NamedSync ||
                    step.effect->kind == Effect::Kind::NamedArrive;
+    if (finding.kind == FaultClass::InFlight && finding.fault.slot >= 0) {
+      if (step.slot >= 0)
+        return step.slot == finding.fault.slot;
+      if (step.barrier >= 0 && !isNamed)
+        return isOfSlot(step.barrier);
+      // A wait that another one has made superfluous says nothing.
+      return isGroup && !step.site.event->op->hasAttr(kWaitedAttr) &&
+             (step.site.warp == finding.warp || step.site.warp == finding.other.warp);
+    }
+    if (step.site.event->op == finding.blamed || step.site.event == finding.other.event)
+      return true;
     if (finding.fault.barrier >= 0 && step.barrier >= 0 && !isNamed) {
       // The full and the empty barrier of a slot go together.
       const BarrierArray &ours = model.arrayOfBarrier(finding.fault.barrier),
@@ -301,16 +332,19 @@ private:
     if (!taken.empty())
       text += ", " + llvm::join(taken, ", ");
     text += ":";
-    // One line for all warps of a warpgroup that do the same.
+    // One line for all warps of a warpgroup that do the same, as often as one of them does it.
     std::vector<std::string> lines;
+    llvm::StringMap<llvm::SmallDenseMap<int32_t, int>> times;
+    llvm::StringMap<int> shown;
     for (const Step &step : finding.trace) {
       if (!concerns(step))
         continue;
       std::string line =
           who(step.site.warp) + ", " + place(step.site.event) + ": " + stepText(step);
-      auto recent = lines.end() - std::min<size_t>(lines.size(), 12);
-      if (std::find(recent, lines.end(), line) == lines.end())
-        lines.push_back(std::move(line));
+      if (++times[line][step.site.warp] <= shown[line])
+        continue;
+      ++shown[line];
+      lines.push_back(std::move(line));
     }
     constexpr size_t kLines = 16;
     if (lines.size() > kLines) {
