@@ -12,8 +12,10 @@ from girih.kernels import stream_k_matmul
 # The conftest of this folder gives the device two multiprocessors.
 CTAS = gr.device.multiprocessors()
 TILE = {"BM": 64, "BN": 64, "BK": 32}
-# Fewer steps than CTAs, runs inside a tile, over tiles, ends of tiles and of runs together, edges.
+# No row, no step, fewer steps than CTAs, runs inside a tile, over tiles, ends of tiles and of runs together, edges.
 SHAPES = [
+    (0, 8, 8),
+    (8, 8, 0),
     (1, 8, 8),
     (64, 64, 32),
     (64, 64, 320),

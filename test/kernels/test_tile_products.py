@@ -1,5 +1,5 @@
 """Products at tile level (girih.kernels.products, grouped) on the emulated device against float64: edge shapes, storage
-orders, what TMA cannot load, ten seeds, and what ptxas says."""
+orders, what TMA cannot load, ten seeds."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,11 @@ from girih.kernels.products import batched_matmul, linear, matmul, split_k_matmu
 from girih.kernels.scaled import scaled_matmul
 
 SEEDS = range(10)
-# 1, a tile less 1, a tile, a tile more 1, several tiles; rows of 16 bytes where TMA is to load them.
-SHAPES = [(1, 8, 8), (127, 248, 56), (128, 256, 64), (129, 264, 72), (300, 520, 1000)]
+# No row, 1, a tile less 1, a tile, a tile more 1, several tiles; rows of 16 bytes where TMA is to load them.
+SHAPES = [(0, 8, 8), (1, 8, 8), (127, 248, 56), (128, 256, 64), (129, 264, 72), (300, 520, 1000)]
+# The same for tiles of 64 x 64 x 64, and no row.
+SMALL_TILE = {"BM": 64, "BN": 64, "BK": 64}
+SMALL = [(0, 8, 8), (1, 8, 8), (63, 56, 56), (64, 64, 64), (65, 72, 72), (130, 136, 200)]
 
 
 def product(a, b):
@@ -106,7 +109,7 @@ def relu(x):
     return gr.maximum(x, 0.0)
 
 
-@pytest.mark.parametrize("shape", [(129, 136, 72), (1, 8, 8)], ids=shape_id)
+@pytest.mark.parametrize("shape", SMALL, ids=shape_id)
 @pytest.mark.parametrize("activation", [None, relu], ids=["none", "relu"])
 def test_linear(shape, activation):
     m, n, k = shape
@@ -114,30 +117,40 @@ def test_linear(shape, activation):
     expected = product(x, w) + bias
     if activation is not None:
         expected = np.maximum(expected, 0)
+    given = [gr.asarray(t, gr.bf16) for t in (x, w, bias)]
     for seed in SEEDS:
         y = full((m, n), gr.bf16)
         with emulator.options(seed=seed):
-            linear(*(gr.asarray(t, gr.bf16) for t in (x, w, bias)), y, activation=activation)
+            linear(*given, y, activation=activation, **SMALL_TILE)
         np.testing.assert_array_equal(y.numpy(), round_to(expected, gr.bf16))
 
 
-def test_batches_are_coordinates_of_the_copies():
-    a, b = integers((3, 129, 72), 16), integers((3, 72, 136), 17)
+@pytest.mark.parametrize("batch", [0, 3])
+@pytest.mark.parametrize("shape", SMALL, ids=shape_id)
+def test_batches_are_coordinates_of_the_copies(shape, batch):
+    m, n, k = shape
+    a, b = integers((batch, m, k), 16), integers((batch, k, n), 17)
+    given = [gr.asarray(t, gr.bf16) for t in (a, b)]
     for seed in SEEDS:
-        c = full((3, 129, 136), gr.f32)
+        c = full((batch, m, n), gr.f32)
         with emulator.options(seed=seed):
-            batched_matmul(gr.asarray(a, gr.bf16), gr.asarray(b, gr.bf16), c)
+            batched_matmul(*given, c, **SMALL_TILE)
         np.testing.assert_array_equal(c.numpy(), product(a, b))
 
 
 @pytest.mark.parametrize("parts", [1, 3, 5])
-def test_split_k(parts):
+@pytest.mark.parametrize("shape", SMALL, ids=shape_id)
+def test_split_k(shape, parts):
     """More parts than k steps, too: a part without any is zero."""
-    a, b = integers((129, 200), 18), integers((200, 136), 19)
-    p, c = full((parts, 129, 136), gr.f32), full((129, 136), gr.bf16)
-    split_k_matmul(gr.asarray(a, gr.bf16), gr.asarray(b, gr.bf16), p)
-    sum_parts(p, c)
-    np.testing.assert_array_equal(c.numpy(), round_to(product(a, b), gr.bf16))
+    m, n, k = shape
+    a, b = integers((m, k), 18), integers((k, n), 19)
+    given = [gr.asarray(t, gr.bf16) for t in (a, b)]
+    for seed in SEEDS:
+        p, c = full((parts, m, n), gr.f32), full((m, n), gr.bf16)
+        with emulator.options(seed=seed):
+            split_k_matmul(*given, p, **SMALL_TILE)
+            sum_parts(p, c)
+        np.testing.assert_array_equal(c.numpy(), round_to(product(a, b), gr.bf16))
 
 
 def test_groups_do_not_touch_their_neighbours():
@@ -161,37 +174,83 @@ def test_groups_do_not_touch_their_neighbours():
 
 
 @pytest.mark.parametrize("dtype", [gr.e4m3, gr.e5m2], ids=str)
-def test_scales_of_blocks(dtype):
+@pytest.mark.parametrize(
+    "shape",
+    [(0, 16, 16), (1, 16, 16), (63, 48, 48), (64, 64, 64), (65, 80, 80), (130, 80, 128)],
+    ids=shape_id,
+)
+def test_scales_of_blocks(shape, dtype):
     """Integers times powers of 2: exact. A scale for each row and block of K, and for each block of B."""
-    a, b = integers((130, 128), 22), integers((128, 80), 23)
+    m, n, k = shape
+    a, b = integers((m, k), 22), integers((k, n), 23)
     random = np.random.default_rng(24)
-    scale_a = 2.0 ** random.integers(-2, 3, (130, 2))
-    scale_b = 2.0 ** random.integers(-2, 3, (2, 2))
-    expected = np.zeros((130, 80))
-    for k in range(2):
-        block = slice(64 * k, 64 * k + 64)
-        wide = np.repeat(scale_b[k], 64)[:80]
-        expected += product(a[:, block], b[block]) * scale_a[:, k : k + 1] * wide
-    c = full((130, 80), gr.f32)
-    scaled_matmul(
-        *(gr.asarray(x, dtype) for x in (a, b)),
-        *(gr.asarray(x.astype(np.float32)) for x in (scale_a, scale_b)),
-        c, BM=64, BN=64, BK=64,
-    )  # fmt: skip
-    np.testing.assert_array_equal(c.numpy(), expected)
+    blocks_k, blocks_n = -(-k // 64), -(-n // 64)
+    scale_a = 2.0 ** random.integers(-2, 3, (m, blocks_k))
+    scale_b = 2.0 ** random.integers(-2, 3, (blocks_k, blocks_n))
+    expected = np.zeros((m, n))
+    for i in range(blocks_k):
+        block = slice(64 * i, 64 * i + 64)
+        wide = np.repeat(scale_b[i], 64)[:n]
+        expected += product(a[:, block], b[block]) * scale_a[:, i : i + 1] * wide
+    given = [gr.asarray(x, dtype) for x in (a, b)]
+    given += [gr.asarray(x.astype(np.float32)) for x in (scale_a, scale_b)]
+    for seed in SEEDS:
+        c = full((m, n), gr.f32)
+        with emulator.options(seed=seed):
+            scaled_matmul(*given, c, **SMALL_TILE)
+        np.testing.assert_array_equal(c.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", [gr.e4m3, gr.e5m2], ids=str)
+def test_scaled_products_are_within_the_bound(dtype):
+    """(K + 1) 2^-24 |A||B|, and 2^-24 |A||B| for each multiplication by a scale: two of a block's scales with each other
+    and with its product."""
+    m, n, k = 65, 80, 320
+    random = np.random.default_rng(25)
+    a, b = (gr.asarray(random.standard_normal(s), dtype) for s in ((m, k), (k, n)))
+    scales = [random.uniform(0.5, 2, s).astype(np.float32) for s in ((m, 5), (5, 2))]
+    x = a.numpy().astype(np.float64) * np.repeat(scales[0], 64, axis=1)
+    y = b.numpy().astype(np.float64)
+    y = y * np.repeat(np.repeat(scales[1], 64, axis=0), 64, axis=1)[:, :n]
+    c = full((m, n), gr.f32)
+    scaled_matmul(a, b, *(gr.asarray(s) for s in scales), c, **SMALL_TILE)
+    bound = (k + 1 + 2) * 2.0**-24 * (abs(x) @ abs(y))
+    assert (abs(c.numpy() - x @ y) <= bound).all()
+
+
+def similarity_loss(x, y):
+    """1 - 2<x, y> / (|x|^2 + |y|^2)."""
+    return 1 - 2 * (x * y).sum() / ((x * x).sum() + (y * y).sum())
+
+
+@gr.kernel
+def unpromoted(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
+    """Sums of 8-bit floats that stay in the tensor cores' accumulators over all of K."""
+    A, B, C = a.tiles(64, 128), b.tiles(128, 64), c.tiles(64, 64)
+    for m, n in gr.tiles(C):
+        acc = gr.zeros((64, 64), gr.f32)
+        for k in gr.range(A.count[1]):
+            acc = gr.dot(A[m, k], B[k, n], acc)
+        C[m, n] = acc
+
+
+@pytest.mark.parametrize("dtype", [gr.e4m3, gr.e5m2], ids=str)
+def test_promotion_keeps_what_tensor_cores_cut_off(dtype):
+    """As the chip adds up 8-bit floats: uniform data and K = 4096 lose digits, unless sums are promoted every 128."""
+    random = np.random.default_rng(26)
+    a, b = (gr.asarray(random.uniform(0, 1, s), dtype) for s in ((64, 4096), (4096, 64)))
+    expected = product(a.numpy(), b.numpy())
+    ones = [gr.asarray(np.ones(s, np.float32)) for s in ((64, 32), (32, 1))]
+    c, lossy = full((64, 64), gr.f32), full((64, 64), gr.f32)
+    with emulator.options(numerics="hopper"):
+        scaled_matmul(a, b, *ones, c, BM=64, BN=64, BK=128)
+        unpromoted(a, b, lossy)
+    assert similarity_loss(c.numpy().astype(np.float64), expected) <= 1e-4
+    # Otherwise the bound would hold without promotion, and prove nothing.
+    assert similarity_loss(lossy.numpy().astype(np.float64), expected) > 1e-4
 
 
 def test_the_tiles_of_a_group_are_loaded_by_tma():
     zeros = gr.zeros((8, 64), gr.bf16), gr.zeros((1, 64, 64), gr.bf16)
     program = grouped_matmul.compile(*zeros, gr.zeros((2,), gr.i32), gr.zeros((8, 64), gr.f32), 8)
     assert program.kernels[0]["block"] == (384, 1, 1)
-
-
-@pytest.mark.parametrize("out", [gr.bf16, gr.f32], ids=["bf16", "f32"])
-@pytest.mark.parametrize("tiles", [(128, 256), (128, 128), (64, 128), (192, 128)], ids=shape_id)
-def test_ptxas_has_nothing_to_say(tiles, out):
-    a, b = gr.zeros((128, 64), gr.bf16), gr.zeros((64, 128), gr.bf16)
-    resources = matmul.compile(a, b, gr.zeros((128, 128), out), BM=tiles[0], BN=tiles[1]).resources
-    assert resources["ptxas_messages"] == []
-    assert resources["spill_bytes"] == 0
-    assert resources["stack_bytes"] == 0

@@ -21,7 +21,8 @@ def decode_parts(
         acc, top, total = gr.zeros((R, D)), gr.full((R,), float("-inf")), gr.zeros((R,))
         for s in gr.range(z * share, min(count, (z + 1) * share)):
             page = pages[b, s]
-            K, V = keys[page, h].tiles(L, D), values[page, h].tiles(L, D)
+            left = length - s * L  # what lies behind the last key may be anything, NaN too
+            K, V = keys[page, h].tiles(L, D), values[page, h][:left].tiles(L, D)
             x = gr.dot(query, K[0, 0].T) * (scale * LOG2E)
             x = gr.where(gr.arange(L)[None, :] + s * L < length, x, float("-inf"))
             new = gr.maximum(top, gr.max(x, axis=1))

@@ -13,7 +13,7 @@ def stream_k_matmul(
     in, from the first k step to the last, so the order of a sum depends on ``ctas`` and the shapes alone. There may be
     2^31 / ctas steps."""
     A, B, C = a.tiles(BM, BK), b.tiles(BK, BN), c.tiles(BM, BN)
-    steps = A.count[1]
+    steps = max(A.count[1], 1)  # of nothing, too, the sum has to be written
     units = C.count[0] * C.count[1] * steps
     parts = gr.workspace((ctas, BM, BN), gr.f32)
     done = gr.workspace((ctas,), gr.i32, zero=True)
@@ -23,7 +23,7 @@ def stream_k_matmul(
             m, n = t // C.count[1], t % C.count[1]
             begin, end = max(low - t * steps, 0), min(high - t * steps, steps)
             acc = gr.zeros((BM, BN), gr.f32)
-            for k in gr.range(begin, end):
+            for k in gr.range(begin, min(end, A.count[1])):
                 acc = gr.dot(A[m, k], B[k, n], acc)
             if begin > 0:  # the run's first tile, which another CTA has begun
                 parts[w].tiles(BM, BN)[0, 0] = acc
