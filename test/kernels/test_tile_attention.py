@@ -148,6 +148,24 @@ def test_rows_that_see_no_key():
     check(o, lse, q, k, v, 64**-0.5, causal=True)
 
 
+@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+@pytest.mark.parametrize(("rows", "keys"), [(0, 5), (3, 0), (0, 0)])
+def test_no_rows_and_no_keys(rows, keys, causal):
+    o, lse = run(*tensors((1, 2, rows, 64), keys, 61), causal=causal)
+    assert (o == 0).all()
+    assert np.isneginf(lse).all()
+
+
+def nothing(s, row, col):
+    return gr.where(row < 0, s, float("-inf"))
+
+
+def test_scores_that_hide_every_key():
+    o, lse = run(*tensors((1, 1, 130, 64), 200, 62), score=nothing)
+    assert (o == 0).all()
+    assert np.isneginf(lse).all()
+
+
 @pytest.mark.parametrize("d", [64, 128])
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 def test_ptxas_has_nothing_to_say(d, causal):

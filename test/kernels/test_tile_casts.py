@@ -94,14 +94,14 @@ def round_to(x, dtype, rounding="rn", saturate=False):
     return result
 
 
-def kernel(source, to, attributes="", scalar=False):
-    """y = x cast; narrow floats and booleans travel as integers of their bits."""
+def kernel(source, to, casts, scalar=False):
+    """y0, y1, … = x cast in several ways; narrow floats and booleans travel as integers of their bits."""
 
     def memory(dtype):
         return f"i{bits_of(dtype)}" if dtype in FLOATS else dtype
 
     x = ArrayOf("x", memory(source))
-    y = ArrayOf("y", memory(to), access="out")
+    outputs = [ArrayOf(f"y{i}", memory(to), access="out") for i in range(len(casts))]
 
     def typed(dtype):
         return dtype if scalar else f"tensor<{N}x{dtype}, #t>"
@@ -109,29 +109,36 @@ def kernel(source, to, attributes="", scalar=False):
     def bitcast(name, value, a, b):
         return f"%{name} = arith.bitcast %{value} : {typed(a)} to {typed(b)}"
 
-    words, _, flags = attributes.partition("{")
-    cast = (
-        f"%r = tile.cast %s {words} {'{' + flags if flags else ''} : {typed(source)} to {typed(to)}"
-    )
     if scalar:
         load = f"%m = tile.read %x[%c7] : {x.view} -> {x.dtype}"
-        store = f"tile.write %o, %y[%c7] : {y.dtype}, {y.view}"
     else:
         load = f"%m = tile.load %x[%c0] : {x.view} -> {typed(x.dtype)}"
-        store = f"tile.store %o, %y[%c0] : {typed(y.dtype)}, {y.view}"
-    body = "\n    ".join(
-        [load, bitcast("s", "m", x.dtype, source), cast, bitcast("o", "r", to, y.dtype), store]
-    )
-    return module(body, [x, y], definitions=f"#t = #wg.layout<{FLAT}>")
+    body = [load, bitcast("s", "m", x.dtype, source)]
+    for i, (y, attributes) in enumerate(zip(outputs, casts, strict=True)):
+        words, _, flags = attributes.partition("{")
+        flags = "{" + flags if flags else ""
+        body.append(f"%r{i} = tile.cast %s {words} {flags} : {typed(source)} to {typed(to)}")
+        body.append(bitcast(f"o{i}", f"r{i}", to, y.dtype))
+        if scalar:
+            body.append(f"tile.write %o{i}, %{y.name}[%c7] : {y.dtype}, {y.view}")
+        else:
+            body.append(f"tile.store %o{i}, %{y.name}[%c0] : {typed(y.dtype)}, {y.view}")
+    text = "\n    ".join(body)
+    return module(text, [x, *outputs], definitions=f"#t = #wg.layout<{FLAT}>")
+
+
+def convert_all(codes, source, to, casts, scalar=False):
+    """The codes of the result of each cast, by one kernel."""
+    memory = {"i1": girih.b1, "i8": girih.i8, "i16": girih.i16, "i32": girih.i32, "i64": girih.i64}
+    target = f"i{bits_of(to)}" if to in FLOATS else to
+    outs = [girih.zeros(N, memory[target]) for _ in casts]
+    run(kernel(source, to, casts, scalar), girih.asarray(codes), *outs)
+    return [out.numpy() for out in outs]
 
 
 def convert(codes, source, to, attributes="", scalar=False):
     """The result's codes."""
-    memory = {"i1": girih.b1, "i8": girih.i8, "i16": girih.i16, "i32": girih.i32, "i64": girih.i64}
-    target = f"i{bits_of(to)}" if to in FLOATS else to
-    out = girih.zeros(N, memory[target])
-    run(kernel(source, to, attributes, scalar), girih.asarray(codes), out)
-    return out.numpy()
+    return convert_all(codes, source, to, [attributes], scalar)[0]
 
 
 def codes_of(dtype, seed=0):
@@ -174,21 +181,22 @@ def test_floats_to_floats(source, to):
     np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("rounding", ["rz", "rp", "rm"])
 @pytest.mark.parametrize(
     ("source", "to"),
     [("f32", "f16"), ("f32", "bf16"), ("f64", "f32"), ("f64", "f16"), ("bf16", "f16")],
 )
-def test_rounding_of_floats(source, to, rounding):
+def test_rounding_of_floats(source, to):
     codes = codes_of(source)
     x = decode(codes, source)
-    result = decode(convert(codes, source, to, f"rounding {rounding}"), to)
-    with np.errstate(all="ignore"):
-        expected = round_to(x, to, rounding)
-        # Directed rounding stops at the largest finite value on the way to zero.
-        most = round_to(np.array([1e30 if to != "bf16" else 1.0]), to, "rz")[0]
-    finite = np.isfinite(x) & (np.abs(x) < (most if to == "f16" else 3e38))
-    np.testing.assert_array_equal(result[finite], expected[finite])
+    directions = ["rz", "rp", "rm"]
+    results = convert_all(codes, source, to, [f"rounding {rounding}" for rounding in directions])
+    for rounding, result in zip(directions, results, strict=True):
+        with np.errstate(all="ignore"):
+            expected = round_to(x, to, rounding)
+            # Directed rounding stops at the largest finite value on the way to zero.
+            most = round_to(np.array([1e30 if to != "bf16" else 1.0]), to, "rz")[0]
+        finite = np.isfinite(x) & (np.abs(x) < (most if to == "f16" else 3e38))
+        np.testing.assert_array_equal(decode(result, to)[finite], expected[finite], rounding)
 
 
 @pytest.mark.parametrize(("source", "to"), [("f32", "f16"), ("f64", "bf16"), ("f64", "f32")])
@@ -208,67 +216,69 @@ def integer_range(to, unsigned):
 ROUND = {"": np.trunc, "rounding rn": np.round, "rounding rp": np.ceil, "rounding rm": np.floor}
 
 
-@pytest.mark.parametrize("unsigned", [False, True])
 @pytest.mark.parametrize("to", INTEGERS)
 @pytest.mark.parametrize("source", FLOATS)
-def test_floats_to_integers(source, to, unsigned):
+def test_floats_to_integers(source, to):
     codes = codes_of(source)
     x = decode(codes, source)
-    low, high = integer_range(to, unsigned)
-    for rounding, function in ROUND.items():
-        flags = "{unsigned_result}" if unsigned else ""
-        result = convert(codes, source, to, f"{rounding} {flags}")
+    cases = [(rounding, unsigned) for rounding in ROUND for unsigned in (False, True)]
+    casts = [
+        f"{rounding} {'{unsigned_result}' if unsigned else ''}" for rounding, unsigned in cases
+    ]
+    for (rounding, unsigned), result in zip(
+        cases, convert_all(codes, source, to, casts), strict=True
+    ):
+        low, high = integer_range(to, unsigned)
         if unsigned:
             result = result.view(f"uint{bits_of(to)}")
         expected = [
             0 if np.isnan(v) else low if v < low else high if v > high else int(v)
-            for v in function(x)
+            for v in ROUND[rounding](x)
         ]
-        assert result.tolist() == expected, rounding
+        assert result.tolist() == expected, (rounding, unsigned)
 
 
-@pytest.mark.parametrize("unsigned", [False, True])
 @pytest.mark.parametrize("to", FLOATS)
 @pytest.mark.parametrize("source", INTEGERS)
-def test_integers_to_floats(source, to, unsigned):
+def test_integers_to_floats(source, to):
     codes = codes_of(source)
-    numbers = codes.view(f"uint{bits_of(source)}") if unsigned else codes
-    flags = "{unsigned_source}" if unsigned else ""
-    result = decode(convert(codes, source, to, flags), to)
-    if to == "f64":
-        expected = numbers.astype(np.float64)
-    elif to == "f32":
-        expected = numbers.astype(np.float32).astype(np.float64)
-    else:
-        # The last bits of 64 do not matter to types this narrow, unless they break a tie: keep that they are there.
-        exact = numbers.astype(np.longdouble)
-        near = exact.astype(np.float64)
-        near = np.where(
-            near == exact, near, np.nextafter(near, np.where(near < exact, np.inf, -np.inf))
-        )
-        with np.errstate(invalid="ignore"):
-            expected = round_to(near, to, saturate=to.startswith("f8"))
-    np.testing.assert_array_equal(result, expected)
+    results = convert_all(codes, source, to, ["", "{unsigned_source}"])
+    for result, numbers in zip(results, (codes, codes.view(f"uint{bits_of(source)}")), strict=True):
+        if to == "f64":
+            expected = numbers.astype(np.float64)
+        elif to == "f32":
+            expected = numbers.astype(np.float32).astype(np.float64)
+        else:
+            # The last bits of 64 do not matter to types this narrow, unless they break a tie: keep that they are there.
+            exact = numbers.astype(np.longdouble)
+            near = exact.astype(np.float64)
+            near = np.where(
+                near == exact, near, np.nextafter(near, np.where(near < exact, np.inf, -np.inf))
+            )
+            with np.errstate(invalid="ignore"):
+                expected = round_to(near, to, saturate=to.startswith("f8"))
+        np.testing.assert_array_equal(decode(result, to), expected, str(numbers.dtype))
 
 
-@pytest.mark.parametrize("saturate", ["", "saturate"])
-@pytest.mark.parametrize(
-    "signs", ["", "{unsigned_source}", "{unsigned_result}", "{unsigned_source, unsigned_result}"]
-)
+SIGNS = ["", "{unsigned_source}", "{unsigned_result}", "{unsigned_source, unsigned_result}"]
+
+
 @pytest.mark.parametrize("to", INTEGERS)
 @pytest.mark.parametrize("source", INTEGERS)
-def test_integers_to_integers(source, to, signs, saturate):
+def test_integers_to_integers(source, to):
     codes = codes_of(source)
-    numbers = codes.view(f"uint{bits_of(source)}") if "unsigned_source" in signs else codes
-    low, high = integer_range(to, "unsigned_result" in signs)
-    result = convert(codes, source, to, f"{saturate} {signs}")
-    if "unsigned_result" in signs:
-        result = result.view(f"uint{bits_of(to)}")
-    span = 2 ** bits_of(to)
-    expected = [
-        min(max(int(v), low), high) if saturate else (int(v) - low) % span + low for v in numbers
-    ]
-    assert result.tolist() == expected
+    casts = [f"{saturate} {signs}" for saturate in ("", "saturate") for signs in SIGNS]
+    for cast, result in zip(casts, convert_all(codes, source, to, casts), strict=True):
+        numbers = codes.view(f"uint{bits_of(source)}") if "unsigned_source" in cast else codes
+        low, high = integer_range(to, "unsigned_result" in cast)
+        if "unsigned_result" in cast:
+            result = result.view(f"uint{bits_of(to)}")
+        span = 2 ** bits_of(to)
+        expected = [
+            min(max(int(v), low), high) if "saturate" in cast else (int(v) - low) % span + low
+            for v in numbers
+        ]
+        assert result.tolist() == expected, cast
 
 
 @pytest.mark.parametrize("source", [*FLOATS, *INTEGERS])

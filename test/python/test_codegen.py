@@ -18,7 +18,19 @@ from girih.compiler.worker import WORKER
 from girih.kernels import matmul_cooperative, matmul_pingpong
 
 sys.path.insert(0, str(Path(__file__).absolute().parents[2] / "bench"))
-from _kernels import Kernel, attention, gemm, gemms, matmul, tile_attention, tile_matmul
+from _kernels import (
+    Kernel,
+    attention,
+    attentions,
+    gemm,
+    gemms,
+    library,
+    matmul,
+    matmuls,
+    tile_attention,
+    tile_level,
+    tile_matmul,
+)
 from _sass import instructions_per_wgmma, parse
 
 EXAMPLE = Path(__file__).absolute().parents[2] / "examples/gemm.py"
@@ -38,6 +50,12 @@ def compiled(kernel: Kernel) -> tuple[dict[str, Any], dict[str, bytes]]:
     return reply, blobs
 
 
+def assert_clean(resources: dict[str, Any]) -> None:
+    """ptxas has nothing to say, and there is no stack and no spill."""
+    assert resources["ptxas_messages"] == []
+    assert resources["spill_bytes"] == 0 and resources["stack_bytes"] == 0
+
+
 def table_of(image: bytes, tmp_path: Path) -> dict[str, Any]:
     """The location table of an image."""
     (tmp_path / "image").write_bytes(image)
@@ -48,18 +66,13 @@ def table_of(image: bytes, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kernel", list(gemms()), ids=lambda kernel: kernel.name)
-def test_ptxas_has_nothing_to_say(kernel: Kernel) -> None:
-    resources = compiled(kernel)[0]["resources"]
-    assert resources["ptxas_messages"] == []
-    assert resources["spill_bytes"] == 0 and resources["stack_bytes"] == 0
+def test_every_side_effect_leads_to_a_line_of_the_kernel(kernel: Kernel, tmp_path: Path) -> None:
+    reply, blobs = compiled(kernel)
+    resources = reply["resources"]
     # 64 K registers for three warpgroups or four, in steps of 8 (CUDA C++ Programming Guide, compute capabilities).
     assert resources["registers"] == (128 if "192x" in kernel.name else 168)
     assert 0 < resources["shared_bytes"] <= 227 * 1024
-
-
-@pytest.mark.parametrize("kernel", list(gemms()), ids=lambda kernel: kernel.name)
-def test_every_side_effect_leads_to_a_line_of_the_kernel(kernel: Kernel, tmp_path: Path) -> None:
-    _, blobs = compiled(kernel)
+    assert_clean(resources)
     ptx = blobs["ptx"].decode()
     assert ".target sm_90a\n" in ptx
     assert str(EXAMPLE) not in ptx and ".py" not in ptx
@@ -81,6 +94,14 @@ def test_every_side_effect_leads_to_a_line_of_the_kernel(kernel: Kernel, tmp_pat
                 assert "wg.mma(" in source[at["line"] + relative - 2]
             checked += 1
     assert checked > 30
+
+
+@pytest.mark.parametrize(
+    "kernel", [*matmuls(), *tile_level(), *attentions(), *library()], ids=lambda kernel: kernel.name
+)
+def test_every_other_kernel_is_clean(kernel: Kernel) -> None:
+    """A product cannot run its tensor cores side by side with a message, and no kernel wants a stack."""
+    assert_clean(compiled(kernel)[0]["resources"])
 
 
 @pytest.mark.parametrize(
