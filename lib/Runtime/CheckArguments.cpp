@@ -42,18 +42,30 @@ size_t misalignedDimension(const Parameter &parameter, const ArrayArgument &arra
   return dim;
 }
 
+/// "an array of bf16 with 2 dimensions".
+std::string expectedArray(const Parameter &parameter) {
+  return std::string("an array of ") + name(parameter.dtype) + " with " +
+         std::to_string(parameter.rank) + (parameter.rank == 1 ? " dimension" : " dimensions");
+}
+
+[[noreturn]] void refuse(const Parameter &parameter, const std::string &expected,
+                         const Argument &found) {
+  throw LaunchError(parameter.name + ": expected " + expected + ", found " + describe(found));
+}
+
 /// An aligned array's promise: TMA and 16-byte accesses rely on it.
 void checkAlignment(const Parameter &parameter, const ArrayArgument &array) {
-  const std::string kernelWants =
-      "; the kernel was compiled for multiples of " + std::to_string(alignment);
+  auto fail = [&](const std::string &what) {
+    throw LaunchError(parameter.name + ": " + what + "; the kernel was compiled for multiples of " +
+                      std::to_string(alignment));
+  };
   if (uint64_t past = array.address % alignment)
-    throw LaunchError(parameter.name + ": the first element's address is " + std::to_string(past) +
-                      " bytes past a multiple of " + std::to_string(alignment) + kernelWants);
+    fail("the first element's address is " + std::to_string(past) + " bytes past a multiple of " +
+         std::to_string(alignment));
   if (size_t dim = misalignedDimension(parameter, array); dim < array.shape.size())
-    throw LaunchError(parameter.name + ": the stride of dimension " + std::to_string(dim) + " is " +
-                      std::to_string(array.strides[dim]) + " elements of " + name(array.dtype) +
-                      ", which is no multiple of " + std::to_string(alignment) + " bytes" +
-                      kernelWants);
+    fail("the stride of dimension " + std::to_string(dim) + " is " +
+         std::to_string(array.strides[dim]) + " elements of " + name(array.dtype) +
+         ", which is no multiple of " + std::to_string(alignment) + " bytes");
 }
 
 /// Elements of an array that the kernel writes have places of their own. Whether steps along three
@@ -83,48 +95,13 @@ void checkOverlap(const Parameter &parameter, const ArrayArgument &array) {
   }
 }
 
-void checkArray(const Parameter &parameter, const Argument &argument) {
-  std::string expected = std::string("an array of ") + name(parameter.dtype) + " with " +
-                         std::to_string(parameter.rank) +
-                         (parameter.rank == 1 ? " dimension" : " dimensions");
-  const auto *array = std::get_if<ArrayArgument>(&argument);
-  if (!array || array->dtype != parameter.dtype || array->shape.size() != parameter.rank)
-    throw LaunchError(parameter.name + ": expected " + expected + ", found " + describe(argument));
-
-  // Kernels index with 32 bits.
-  for (size_t dim = 0; dim < array->shape.size(); ++dim)
-    if (array->shape[dim] > std::numeric_limits<int32_t>::max())
-      throw LaunchError(parameter.name + ": expected dimension " + std::to_string(dim) +
-                        " below 2147483648, found " + std::to_string(array->shape[dim]));
-
-  if (isEmpty(*array))
-    return;
-  if (!hasUnitStride(parameter, *array))
-    throw LaunchError(parameter.name + ": expected stride 1 in dimension " +
-                      std::to_string(parameter.contiguous) + ", found strides " +
-                      printExtents(array->strides) + " (in elements); pass a contiguous copy");
-  if (parameter.aligned)
-    checkAlignment(parameter, *array);
-  if (parameter.access != Access::In)
-    checkOverlap(parameter, *array);
-}
-
-void checkScalar(const Parameter &parameter, const Argument &argument) {
-  std::string expected = name(parameter.dtype);
-  const auto *integer = std::get_if<int64_t>(&argument);
-  const auto *real = std::get_if<double>(&argument);
-  if (isInteger(parameter.dtype) && integer) {
-    IntegerRange range = rangeOf(parameter.dtype);
-    if (*integer >= range.low && *integer <= range.high)
-      return;
-    expected += " (" + std::to_string(range.low) + " to " + std::to_string(range.high) + ")";
-  } else if (!isInteger(parameter.dtype) && (integer || real)) {
-    if (!overflows(parameter.dtype, real ? *real : static_cast<double>(*integer)))
-      return;
-    expected += ", in which it would be an infinity";
-  }
-  throw LaunchError(parameter.name + ": expected a scalar of type " + expected + ", found " +
-                    describe(argument));
+/// A finite number must not become an infinity.
+void checkReal(const Parameter &parameter, double real, const Argument &found) {
+  if (overflows(parameter.dtype, real))
+    refuse(parameter,
+           std::string("a scalar of type ") + name(parameter.dtype) +
+               ", in which it would be an infinity",
+           found);
 }
 
 } // namespace
@@ -138,20 +115,73 @@ bool fits(const Parameter &parameter, const ArrayArgument &array) {
                                   misalignedDimension(parameter, array) == array.shape.size())));
 }
 
+void checkArgument(const Parameter &parameter, const ArrayArgument &array) {
+  if (!parameter.isArray)
+    refuse(parameter, std::string("a scalar of type ") + name(parameter.dtype), array);
+  if (array.dtype != parameter.dtype || array.shape.size() != parameter.rank)
+    refuse(parameter, expectedArray(parameter), array);
+
+  // Kernels index with 32 bits.
+  for (size_t dim = 0; dim < array.shape.size(); ++dim)
+    if (array.shape[dim] > std::numeric_limits<int32_t>::max())
+      throw LaunchError(parameter.name + ": expected dimension " + std::to_string(dim) +
+                        " below 2147483648, found " + std::to_string(array.shape[dim]));
+
+  if (isEmpty(array))
+    return;
+  if (!hasUnitStride(parameter, array))
+    throw LaunchError(parameter.name + ": expected stride 1 in dimension " +
+                      std::to_string(parameter.contiguous) + ", found strides " +
+                      printExtents(array.strides) + " (in elements); pass a contiguous copy");
+  if (parameter.aligned)
+    checkAlignment(parameter, array);
+  if (parameter.access != Access::In)
+    checkOverlap(parameter, array);
+}
+
+void checkArgument(const Parameter &parameter, int64_t integer) {
+  if (parameter.isArray)
+    refuse(parameter, expectedArray(parameter), integer);
+  if (!isInteger(parameter.dtype))
+    return checkReal(parameter, static_cast<double>(integer), integer);
+  IntegerRange range = rangeOf(parameter.dtype);
+  if (integer < range.low || integer > range.high)
+    refuse(parameter,
+           std::string("a scalar of type ") + name(parameter.dtype) + " (" +
+               std::to_string(range.low) + " to " + std::to_string(range.high) + ")",
+           integer);
+}
+
+void checkArgument(const Parameter &parameter, double real) {
+  if (parameter.isArray)
+    refuse(parameter, expectedArray(parameter), real);
+  if (isInteger(parameter.dtype))
+    refuse(parameter, std::string("a scalar of type ") + name(parameter.dtype), real);
+  checkReal(parameter, real, real);
+}
+
+void checkArgument(const Parameter &parameter, Absent nothing) {
+  refuse(parameter,
+         parameter.isArray ? expectedArray(parameter)
+                           : std::string("a scalar of type ") + name(parameter.dtype),
+         nothing);
+}
+
 void checkArguments(const Manifest &manifest, const std::vector<Argument> &arguments) {
-  if (arguments.size() != manifest.parameters.size()) {
-    std::string names;
-    for (const Parameter &parameter : manifest.parameters)
-      names += (names.empty() ? "" : ", ") + parameter.name;
-    throw LaunchError(manifest.name + " takes " + std::to_string(manifest.parameters.size()) +
-                      " arguments (" + names + "), found " + std::to_string(arguments.size()));
-  }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (manifest.parameters[i].isArray)
-      checkArray(manifest.parameters[i], arguments[i]);
-    else
-      checkScalar(manifest.parameters[i], arguments[i]);
-  }
+  checkCount(manifest, arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    std::visit([&](const auto &value) { checkArgument(manifest.parameters[i], value); },
+               arguments[i]);
+}
+
+void checkCount(const Manifest &manifest, size_t arguments) {
+  if (arguments == manifest.parameters.size())
+    return;
+  std::string names;
+  for (const Parameter &parameter : manifest.parameters)
+    names += (names.empty() ? "" : ", ") + parameter.name;
+  throw LaunchError(manifest.name + " takes " + std::to_string(manifest.parameters.size()) +
+                    " arguments (" + names + "), found " + std::to_string(arguments));
 }
 
 } // namespace girih::runtime

@@ -12,8 +12,18 @@
 
 namespace girih::runtime {
 
-/// Throws LaunchError unless `arguments` fit in number, kind, dtype, rank, contiguous dimension and
-/// range; the message names the parameter, what was expected and what was found.
+/// Throws LaunchError unless there is one argument for each parameter.
+void checkCount(const Manifest &manifest, size_t arguments);
+
+/// Throw LaunchError unless an argument fits its parameter in kind, dtype, rank, contiguous
+/// dimension, alignment and range; the message names the parameter, what was expected and what was
+/// found. Nothing is allocated for an argument that fits.
+void checkArgument(const Parameter &parameter, const ArrayArgument &array);
+void checkArgument(const Parameter &parameter, int64_t integer);
+void checkArgument(const Parameter &parameter, double real);
+[[noreturn]] void checkArgument(const Parameter &parameter, Absent nothing);
+
+/// All of that.
 void checkArguments(const Manifest &manifest, const std::vector<Argument> &arguments);
 
 /// Whether an array has what code was specialised for: dtype, rank, a stride of 1 in the promised

@@ -7,6 +7,7 @@
 #include "girih/Runtime/Device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -36,11 +37,14 @@ Device::Device(std::unique_ptr<Driver> driver) : cuda(std::move(driver)) {
 
 Device &Device::get() {
   static std::mutex choosing;
-  static Device *device = nullptr;
+  static std::atomic<Device *> chosen = nullptr;
+  if (Device *device = chosen.load(std::memory_order_acquire))
+    return *device;
   std::lock_guard<std::mutex> lock(choosing);
-  if (!device)
-    device = new Device(Driver::open(DriverOptions::fromEnvironment()));
-  return *device;
+  if (!chosen.load(std::memory_order_relaxed))
+    chosen.store(new Device(Driver::open(DriverOptions::fromEnvironment())),
+                 std::memory_order_release);
+  return *chosen.load(std::memory_order_relaxed);
 }
 
 void Device::enter() const {

@@ -7,6 +7,7 @@
 #include "FloatBits.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace girih::runtime {
 namespace {
@@ -40,6 +41,13 @@ Format formatOf(DType type) {
 } // namespace
 
 uint64_t floatBits(DType type, double number) {
+  // What the host's own conversion gives, which rounds to nearest even as well.
+  if (type == DType::F32 && !std::isnan(number)) {
+    auto single = static_cast<float>(number);
+    uint32_t bits = 0;
+    std::memcpy(&bits, &single, sizeof(bits));
+    return bits;
+  }
   auto [exponentBits, fractionBits, hasInfinities] = formatOf(type);
   uint64_t sign = uint64_t{std::signbit(number)} << (exponentBits + fractionBits);
   uint64_t infinity = ((uint64_t{1} << exponentBits) - 1) << fractionBits;

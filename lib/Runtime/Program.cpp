@@ -11,14 +11,7 @@
 
 #include "girih/Image/Image.h"
 
-#include <cstdio>
-
 namespace girih::runtime {
-
-static void printToStdout(const std::string &text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
 
 Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
   // Errors of the image library become the runtime's own, so that users catch one family.
@@ -40,6 +33,7 @@ Program::Program(std::string_view bytes, const std::vector<Source> &sources) {
 }
 
 Program::~Program() {
+  delete idle.load();
   if (!module)
     return;
   const Driver &driver = loadedOn->driver();
@@ -52,6 +46,8 @@ Program::~Program() {
 }
 
 void Program::load(Device &device) {
+  if (readyOn.load(std::memory_order_acquire) == &device)
+    return;
   std::lock_guard<std::mutex> lock(loading);
   if (loadedOn && loadedOn != &device)
     throw Error(contents.name + " is loaded on another device");
@@ -85,6 +81,7 @@ void Program::load(Device &device) {
     found.push_back(function);
   }
   functions = std::move(found);
+  readyOn.store(&device, std::memory_order_release);
 }
 
 std::string Program::resolve(const Step &assertion) const {
@@ -102,34 +99,28 @@ std::string Program::resolve(const Step &assertion) const {
   return text.empty() ? "" : text + ": ";
 }
 
+void Program::checkCount(size_t arguments) const { runtime::checkCount(contents, arguments); }
+
+std::unique_ptr<Call> Program::borrow() {
+  std::unique_ptr<Call> call(idle.exchange(nullptr, std::memory_order_acquire));
+  return call ? std::move(call) : std::make_unique<Call>(*this);
+}
+
+void Program::giveBack(std::unique_ptr<Call> call) {
+  Call *none = nullptr;
+  if (idle.compare_exchange_strong(none, call.get(), std::memory_order_release))
+    call.release();
+}
+
 Wait Program::launch(Device &device, const std::vector<Argument> &arguments, cuda::CUstream stream,
                      const Interrupted &interrupted, const Print &print) {
-  checkArguments(contents, arguments);
-  device.announce();
-  Device::Turn turn = device.takeTurn(interrupted);
-  if (!device.isMine(turn))
-    return Wait::Stopped;
-  device.enter();
-  load(device);
-  HostPlan plan(contents, arguments, device, functions, stream);
-  plan.run();
-  if (!plan.hasRecords())
-    return device.driver().isEmulated() ? device.synchronize(stream, interrupted) : Wait::Done;
-  auto report = [&] {
-    plan.report(print ? print : printToStdout, [&](const Step &step) { return resolve(step); });
-  };
-  Wait outcome;
-  try {
-    outcome = device.synchronize(stream, interrupted);
-  } catch (const DeviceError &) {
-    // What was printed until then helps, and a failed assertion says more than what came of it. The
-    // memory of a GPU cannot be read after an error.
-    if (device.driver().isEmulated())
-      report();
-    throw;
-  }
-  if (outcome == Wait::Done)
-    report();
+  checkCount(arguments.size());
+  std::unique_ptr<Call> call = borrow();
+  for (size_t i = 0; i < arguments.size(); ++i)
+    std::visit([&](const auto &value) { call->set(i, value); }, arguments[i]);
+  call->setCtas(device, 0);
+  Wait outcome = call->launch(device, stream, interrupted, print);
+  giveBack(std::move(call));
   return outcome;
 }
 

@@ -77,18 +77,19 @@ uint64_t pitchInBytes(const Parameter &parameter, const ArrayArgument &array, un
   // With one element the pitch is never used, but it must be a legal one.
   if (array.shape[dim] == 1)
     return (innerBytes + granule - 1) / granule * granule;
-  std::string what = parameter.name + ": " + strideName(array, dim) + " is ";
+  auto fail = [&](const std::string &what) {
+    throw LaunchError(parameter.name + ": " + strideName(array, dim) + " is " + what);
+  };
   if (stride < 0)
-    throw LaunchError(what + std::to_string(stride) +
-                      " elements; TMA needs a positive one, pass a contiguous copy");
+    fail(std::to_string(stride) + " elements; TMA needs a positive one, pass a contiguous copy");
   if (static_cast<uint64_t>(stride) >= pitchLimit / size)
-    throw LaunchError(what + std::to_string(stride) + " elements of " + name(array.dtype) +
-                      "; TMA needs less than 2^40 bytes");
+    fail(std::to_string(stride) + " elements of " + name(array.dtype) +
+         "; TMA needs less than 2^40 bytes");
   uint64_t bytes = stride * size;
   if (bytes % granule != 0 || bytes == 0)
-    throw LaunchError(what + std::to_string(bytes) + " bytes (" + std::to_string(stride) +
-                      (stride == 1 ? " element of " : " elements of ") + name(array.dtype) +
-                      "); TMA needs a multiple of 16");
+    fail(std::to_string(bytes) + " bytes (" + std::to_string(stride) +
+         (stride == 1 ? " element of " : " elements of ") + name(array.dtype) +
+         "); TMA needs a multiple of 16");
   return bytes;
 }
 
@@ -124,10 +125,12 @@ cuda::CUtensorMap encodeTensorMap(const Driver &driver, const Step &step,
       &map, dataType(step.dtype), step.order.size(), reinterpret_cast<void *>(array.address), dims,
       pitches, box, steps, cuda::CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleMode(step.swizzle),
       cuda::CU_TENSOR_MAP_L2_PROMOTION_L2_128B, cuda::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  driver.check(result, parameter.name + ": the driver refuses a tensor map with box " +
-                           printExtents({step.box.begin(), step.box.end()}) + ", swizzle " +
-                           std::to_string(step.swizzle) + " over shape " +
-                           printExtents(array.shape) + ", strides " + printExtents(array.strides));
+  if (result != cuda::CUDA_SUCCESS)
+    driver.check(result, parameter.name + ": the driver refuses a tensor map with box " +
+                             printExtents({step.box.begin(), step.box.end()}) + ", swizzle " +
+                             std::to_string(step.swizzle) + " over shape " +
+                             printExtents(array.shape) + ", strides " +
+                             printExtents(array.strides));
   return map;
 }
 

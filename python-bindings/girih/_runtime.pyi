@@ -52,20 +52,48 @@ class Array:
     def __len__(self) -> int: ...
 
 class Entry:
-    """What a kernel is called through: girih's errors show the user's frames only. `__call__`,
-    `compile`, `inspect` and `emit` call `_call`, `_compile`, `_inspect` and `_emit` of the subclass."""
+    """What a kernel is called through: a call with a signature that it knows runs no Python code; girih's
+    errors show the user's frames only. `__call__` and `launch` call `_launch` of the subclass where there is
+    no recipe, `prepare` calls `_prepare`, `compile`, `inspect` and `emit` call
+    `_compile`, `_inspect` and `_emit`."""
 
     def __init__(self) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+    def launch(
+        self, *args: Any, ctas: int | None = None, stream: Any = None, **kwargs: Any
+    ) -> None:
+        """Runs the kernel as a call does, with options: ``stream`` (a number or an object that knows one)
+        and ``ctas``, the number of CTAs of a persistent kernel."""
+
+    def prepare(
+        self, *args: Any, ctas: int | None = None, stream: Any = None, **kwargs: Any
+    ) -> Launcher:
+        """A launcher with these arguments and options bound, for arrays on the device."""
+
     def compile(self, *args: Any, **kwargs: Any) -> Any: ...
     def inspect(self, *args: Any, **kwargs: Any) -> Any: ...
     def emit(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _set_parameters(
+        self, names: Sequence[str], positional: int, defaults: Sequence[Any], none: Any
+    ) -> None: ...
+    def _remember(
+        self,
+        program: Program,
+        kinds: Sequence[tuple[Any, ...]],
+        guards: Sequence[tuple[Any, str, Any]],
+    ) -> None: ...
+
+class Launcher:
+    """A kernel with arguments bound. Called without arguments it launches again; arguments of the same
+    signature replace the bound ones."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
 class Program:
     """A kernel package: an image with its manifest. Nothing is loaded before the first launch."""
 
     def __init__(self, image: bytes, sources: Sequence[tuple[str, str, int]] = []) -> None: ...
-    def launch(self, args: Sequence[Any], stream: int = 0) -> None: ...
+    def launch(self, args: Sequence[Any], stream: Any = None, ctas: int | None = None) -> None: ...
     @property
     def name(self) -> str: ...
     @property

@@ -167,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
     steps = optional_steps()
     status = 0
 
-    def bisected(kernel: Kernel, *args: Any, **kwargs: Any) -> None:
+    def bisected(kernel: Kernel, ctas: Any, stream: Any, /, *args: Any, **kwargs: Any) -> None:
         nonlocal status
         call = Call(kernel, args, kwargs)
         found = bisect(steps, call.run, options.tolerance)
@@ -186,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
         before, after = call.write_phases(steps, found.step, folder)
         print(f"  before it: {before}\n  after it:  {after}")
 
-    Kernel._call = bisected  # type: ignore[method-assign]
+    Kernel._launch = bisected  # type: ignore[method-assign]
     sys.argv = [str(options.program), *options.arguments]
     sys.path.insert(0, str(options.program.absolute().parent))
     runpy.run_path(str(options.program), run_name="__main__")

@@ -8,9 +8,16 @@
 
 namespace girih::python {
 
-/// Binds the class `Entry`. Its `__call__`, `compile` and `emit` call the methods `_call`,
-/// `_compile` and `_emit` of the subclass; an error of girih's own that they raise continues
-/// without their frames, since nothing in them is the user's.
+/// Binds the classes `Entry` and `Launcher`.
+///
+/// Calling an Entry, or its `launch`, finds a recipe that `_remember` left, or else calls the
+/// method
+/// `_launch` of the subclass with the options (ctas, stream) first. `prepare` calls `_prepare` in
+/// the same way and makes a Launcher; `compile`, `inspect` and `emit` call `_compile`, `_inspect`
+/// and
+/// `_emit`. An error of
+/// girih's own that these methods raise continues without their frames, since nothing in them is
+/// the user's.
 void bindEntry(nanobind::module_ &module);
 
 } // namespace girih::python

@@ -7,6 +7,7 @@
 #include "Program.h"
 
 #include "Array.h"
+#include "Recipe.h"
 
 #include "girih/Runtime/Program.h"
 
@@ -35,12 +36,7 @@ rt::Argument toArgument(nb::handle object, const rt::Manifest &manifest, size_t 
     nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
     if (!integer.is_valid())
       nb::raise_python_error();
-    int overflow = 0;
-    int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
-    if (overflow != 0)
-      throw rt::LaunchError(argumentName(manifest, index) + ": the integer " +
-                            nb::str(integer).c_str() + " does not fit 64 bits");
-    return value;
+    return integerArgument(integer, manifest, index);
   }
   if (PyFloat_Check(object.ptr()) || nb::hasattr(object, "__float__")) {
     double value = PyFloat_AsDouble(object.ptr());
@@ -53,31 +49,19 @@ rt::Argument toArgument(nb::handle object, const rt::Manifest &manifest, size_t 
                         typeName(nb::handle(object)));
 }
 
-/// Python's own print, so that notebooks and tests see the text.
-void print(const std::string &text) {
-  nb::gil_scoped_acquire gil;
-  nb::module_::import_("builtins").attr("print")(text, nb::arg("end") = "");
-}
-
-void launch(rt::Program &program, nb::sequence objects, uintptr_t stream) {
-  std::vector<rt::Argument> arguments;
+void launch(rt::Program &program, nb::sequence objects, nb::handle stream, nb::handle ctas) {
+  const rt::Manifest &manifest = program.manifest();
   size_t count = nb::len(objects);
-  arguments.reserve(count);
-  std::vector<std::shared_ptr<Memory>> kept; // the arrays' memory, while the launch runs
+  program.checkCount(count);
+  std::unique_ptr<rt::Call> call = program.borrow();
+  std::vector<nb::object> kept; // the arrays' memory, while the launch runs
   for (size_t i = 0; i < count; ++i) {
-    nb::object object = objects[i];
-    arguments.push_back(toArgument(object, program.manifest(), i));
-    if (nb::isinstance<Array>(object))
-      kept.push_back(nb::cast<const Array &>(object).memory);
+    kept.push_back(nb::object(objects[i]));
+    std::visit([&](const auto &value) { call->set(i, value); },
+               toArgument(kept.back(), manifest, i));
   }
-  rt::Wait outcome;
-  {
-    nb::gil_scoped_release released;
-    outcome = program.launch(rt::Device::get(), arguments, reinterpret_cast<cuda::CUstream>(stream),
-                             signalArrived, print);
-  }
-  if (outcome == rt::Wait::Stopped)
-    nb::raise_python_error();
+  launchCall(*call, LaunchOptions({ctas.ptr(), stream.ptr()}));
+  program.giveBack(std::move(call));
 }
 
 const char *accessName(rt::Access access) {
@@ -131,6 +115,20 @@ nb::list kernels(const rt::Program &program) {
 
 } // namespace
 
+int64_t integerArgument(nb::handle integer, const rt::Manifest &manifest, size_t index) {
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow != 0)
+    throw rt::LaunchError(argumentName(manifest, index) + ": the integer " +
+                          nb::str(integer).c_str() + " does not fit 64 bits");
+  return value;
+}
+
+void printText(const std::string &text) {
+  nb::gil_scoped_acquire gil;
+  nb::module_::import_("builtins").attr("print")(text, nb::arg("end") = "");
+}
+
 void bindProgram(nb::module_ &module) {
   // The compiler's client adds what it knows about the compilation.
   nb::class_<rt::Program>(module, "Program", nb::dynamic_attr(),
@@ -147,9 +145,11 @@ void bindProgram(nb::module_ &module) {
           nb::arg("image"), nb::arg("sources") = std::vector<SourceTuple>(),
           "Sources are (function name, file, first line): where the kernel's functions stand "
           "today.")
-      .def("launch", &launch, nb::arg("args"), nb::arg("stream") = 0,
-           "Runs the kernel on girih.Arrays and numbers, in the order of the parameters. On the "
-           "emulated device it returns when the kernel has run, on a GPU at once.")
+      .def("launch", &launch, nb::arg("args"), nb::arg("stream") = nb::none(),
+           nb::arg("ctas") = nb::none(),
+           "Runs the kernel on girih.Arrays and numbers, in the order of the parameters, on a "
+           "stream (a number or an object that knows one) and, if it is persistent, with a number "
+           "of CTAs. On the emulated device it returns when the kernel has run, on a GPU at once.")
       .def_prop_ro(
           "name", [](const rt::Program &program) { return program.manifest().name; },
           "The kernel's name.")

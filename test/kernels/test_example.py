@@ -40,7 +40,7 @@ def test_the_last_line_is_one_json_object(monkeypatch, capsys):
 
 def test_a_wrong_result_ends_with_status_1(monkeypatch, capsys):
     """The kernel is not launched, so that the output keeps what was in its memory."""
-    monkeypatch.setattr("girih.runtime.launch.launch", lambda program, arguments: None)
+    monkeypatch.setattr("girih.runtime.launch.launch", lambda *arguments, **options: None)
     status, lines = run_example(monkeypatch, capsys, "--json", "--shape", "128", "256", "64")
     assert status == 1
     assert json.loads(lines[-1])["ok"] is False

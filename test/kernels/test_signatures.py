@@ -14,9 +14,9 @@ def compiled(monkeypatch):
     names = []
     compile_text = client.compile_text
 
-    def counted(name, text, sources):
+    def counted(name, text, sources, **options):
         names.append(name)
-        return compile_text(name, text, sources)
+        return compile_text(name, text, sources, **options)
 
     monkeypatch.setattr(client, "compile_text", counted)
     monkeypatch.setenv("GIRIH_CACHE", "0")

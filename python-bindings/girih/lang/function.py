@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import CellType
 from typing import TYPE_CHECKING, Any
 
 from girih.errors import CompileError, GirihError
@@ -16,19 +17,31 @@ if TYPE_CHECKING:
 MAX_DEPTH = 64
 
 
-def outer_names(function: Callable[..., Any]) -> Callable[[str], Any]:
+class OuterNames:
     """Looks a name up where Python would: closure, then globals. Raises KeyError."""
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
-    def look_up(name: str) -> Any:
-        if name not in cells:
-            return function.__globals__[name]
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._cells = dict(
+            zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        )
+        self._globals = function.__globals__
+
+    def __call__(self, name: str) -> Any:
+        if name not in self._cells:
+            return self._globals[name]
         try:
-            return cells[name].cell_contents
+            return self._cells[name].cell_contents
         except ValueError:  # assigned later: not a constant yet
             raise KeyError(name) from None
 
-    return look_up
+    def container(self, name: str) -> CellType | dict[str, Any]:
+        """Where the name is found: a cell of the closure or the globals."""
+        return self._cells.get(name, self._globals)
+
+
+def outer_names(function: Callable[..., Any]) -> OuterNames:
+    """Looks names up for a function."""
+    return OuterNames(function)
 
 
 class DeviceFunction:

@@ -1,4 +1,8 @@
-"""``@girih.kernel``: binds a call's arguments, compiles once per signature, launches."""
+"""``@girih.kernel``: binds a call's arguments, compiles once per signature, launches.
+
+The first call with a signature runs through here; it leaves a recipe with which the extension makes the next
+ones without Python code (``Entry``).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,10 @@ from girih.cache import kernels
 from girih.dtypes import DType
 from girih.errors import CompileError, LaunchError
 from girih.lang.annotations import MAX_RANK, ArrayAnnotation, const
+from girih.lang.guards import guards_of
 from girih.lang.module import ArraySignature, Parameter, emit_module
 from girih.lang.optional import OptionalAnnotation
-from girih.lang.passed import as_constant
+from girih.lang.passed import PassedFunction, as_constant
 from girih.lang.source import Definition
 from girih.lang.visitor import is_constant
 
@@ -35,6 +40,14 @@ class Kernel(Entry):
         self._signature = inspect.signature(self.function)
         self._parameters: list[Parameter] | None = None
         self._programs: dict[Any, tuple[Any, Captured]] = {}
+        by_place = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        order = list(self._signature.parameters.values())
+        if all(parameter.kind in by_place for parameter in order):
+            positional = sum(parameter.kind is by_place[0] for parameter in order)
+            defaults = tuple(parameter.default for parameter in order)
+            self._set_parameters(
+                tuple(self._signature.parameters), positional, defaults, inspect.Parameter.empty
+            )
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -88,29 +101,74 @@ class Kernel(Entry):
         signature, _ = self._bind(args, kwargs)
         return kernels.stages(kernels.Request(self.definition, self.parameters, signature))
 
-    def _call(self, *args: Any, **kwargs: Any) -> None:
-        """Runs the kernel and returns when its outputs are ready.
+    def _launch(self, ctas: Any, stream: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Runs the kernel and returns when its outputs are ready; the extension calls it for arguments that
+        it has no recipe for.
 
         Raises CompileError, LaunchError (arguments) or DeviceError (findings of the device).
         """
         from girih.runtime.launch import launch
 
         signature, arguments = self._bind(args, kwargs)
-        launch(self._program(signature), arguments)
+        program, captured = self._look_up(signature)
+        launch(program, arguments, stream=stream, ctas=ctas)
+        self._keep_recipe(signature, program, captured)
+
+    def _prepare(self, ctas: Any, stream: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Compiles for a launcher, which the extension makes. Raises as ``_launch`` does."""
+        from girih.runtime.array import Array
+
+        signature, arguments = self._bind(args, kwargs)
+        passed = (name for name, kind in signature.items() if isinstance(kind, ArraySignature))
+        arrays = (value for value in arguments if hasattr(value, "__dlpack__"))
+        for name, array in zip(passed, arrays, strict=True):
+            if not isinstance(array, Array):
+                self._refuse(
+                    f"{name}: a launcher keeps arrays on the device, found an object of type "
+                    f"{type(array).__name__}; make a girih.Array of it with girih.asarray"
+                )
+        program, captured = self._look_up(signature)
+        if not self._keep_recipe(signature, program, captured):
+            self._refuse(
+                "its launches cannot be prepared: names that it uses are computed each time"
+            )
+
+    def _keep_recipe(self, signature: dict[str, Any], program: Any, captured: Captured) -> bool:
+        """Tells the extension how to make the next call with this signature."""
+        guards = guards_of(captured)
+        if guards is None:
+            return False
+        kinds: list[tuple[Any, ...]] = []
+        for name in self._signature.parameters:
+            value = signature.get(name)
+            if name not in signature:
+                kinds.append(("scalar",))
+            elif isinstance(value, ArraySignature):
+                kinds.append(
+                    ("array", value.dtype.name, value.rank, value.contiguous, value.aligned)
+                )
+            else:
+                kinds.append(("constant", _as_passed(value)))
+        self._remember(program, kinds, guards)
+        return True
 
     def _program(self, signature: dict[str, Any]) -> Any:
+        return self._look_up(signature)[0]
+
+    def _look_up(self, signature: dict[str, Any]) -> tuple[Any, Captured]:
+        """The program for a signature, compiled if need be, and the outer names that it depends on."""
         # 1, 1.0 and True are equal in Python but not in a kernel.
         key = tuple((name, type(value), value) for name, value in signature.items())
         known = self._programs.get(key)
         # An outer constant that has changed, a helper defined anew: the program is another one.
         if known is not None and _unchanged(known[1]):
-            return known[0]
+            return known
         program, captured = kernels.program(
             kernels.Request(self.definition, self.parameters, signature)
         )
         program.say_remarks()
         self._programs[key] = program, captured
-        return program
+        return program, captured
 
     def _bind(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -175,6 +233,13 @@ class Kernel(Entry):
 
     def _refuse(self, what: str) -> NoReturn:
         raise LaunchError(f"{self.function.__name__}: {what}")
+
+
+def _as_passed(constant: Any) -> Any:
+    """A constant as the caller passed it, from what kernels see (``as_constant``)."""
+    if isinstance(constant, tuple):
+        return tuple(_as_passed(item) for item in constant)
+    return constant.function if isinstance(constant, PassedFunction) else constant
 
 
 def _unchanged(captured: Captured) -> bool:

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from girih._runtime import Program
 
 
-def launch(program: Program, args: list[Any]) -> None:
-    """Runs ``program`` on ``args``, one per parameter of the package.
+def launch(program: Program, args: list[Any], *, stream: Any = None, ctas: Any = None) -> None:
+    """Runs ``program`` on ``args``, one per parameter of the package, on a stream and with a number of CTAs
+    (``Program.launch``).
 
     An argument for an array parameter may be a girih.Array, a NumPy array or an object with
     ``__dlpack__``. Arrays in host memory are copied to the device, and those that the kernel writes are
@@ -20,7 +21,7 @@ def launch(program: Program, args: list[Any]) -> None:
     for what the device finds, KeyboardInterrupt on Ctrl-C (the device stays usable).
     """
     if not any(_is_foreign(value) for value in args):
-        program.launch(args)
+        program.launch(args, stream, ctas)
         return
     parameters = program.parameters
     on_device: list[Any] = list(args)
@@ -39,7 +40,7 @@ def launch(program: Program, args: list[Any]) -> None:
                 f"{parameter['name']}: the kernel writes it, and the NumPy array is read-only"
             )
         outputs.append((on_device[index], value))
-    program.launch(on_device)
+    program.launch(on_device, stream, ctas)
     for array, value in outputs:
         arrays.copy_back(array, value)
 
