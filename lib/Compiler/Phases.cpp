@@ -67,7 +67,7 @@ void compiler::buildPasses(mlir::OpPassManager &passes, const Options &options) 
 
 std::string_view compiler::warmUpModule() {
   return R"mlir(
-gpu.module @warm [#nvvm.target<chip = "sm_90a", features = "+ptx80", O = 3>] {
+gpu.module @warm [#nvvm.target<chip = "sm_90a", features = "+ptx84", O = 3>] {
   llvm.func @warm(%p: !llvm.ptr<1>, %n: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
     %zero = llvm.mlir.constant(0 : i32) : i32
     %one = llvm.mlir.constant(1 : i32) : i32

@@ -14,6 +14,7 @@ from girih.lang.context import RoleSpec
 from girih.lang.places import TileRef, Tiles
 from girih.lang.rings import Buffer, Outbox, OutSlot, Ring, Smem
 from girih.lang.rings import wait as _wait
+from girih.lang.team import function as function
 from girih.lang.turns import Turns
 from girih.lang.values import Scalar, Tile
 
@@ -125,6 +126,12 @@ def outbox(cx: Context, stages: int, spec: Smem) -> Outbox:
             "an outbox holds a buffer", expected="wg.smem(shape, dtype)", found=cx.describe(spec)
         )
     _outside_roles(cx, "wg.outbox")
+    if cx.visitor.team is not None:
+        cx.fail(
+            "an outbox is for kernels that send their results by hand",
+            expected="results returned by a role, and stored at tile level",
+            found="a @wg.function",
+        )
     return Outbox(cx, stages, spec)
 
 

@@ -58,6 +58,8 @@ public:
     }
     for (const StorePlan &store : plan.stores)
       uses(store.store, storeCursor(store.ring));
+    for (TeamOp team : plan.teams)
+      usesTeam(team.getGiver());
   }
 
   void start(Location loc) { startCursors(loc, CursorEnd::Consumer); }
@@ -78,7 +80,10 @@ protected:
 private:
   void compute(Operation *op) {
     if (auto dot = dyn_cast<tile::DotOp>(op))
-      return multiply(*plan.find(dot));
+      if (const Product *product = plan.find(dot))
+        return multiply(*product);
+    if (auto team = dyn_cast<TeamOp>(op))
+      return join(team.getGiver());
     if (auto store = dyn_cast<tile::StoreOp>(op))
       if (const StorePlan *planned = plan.find(store))
         return send(*planned);
@@ -165,9 +170,31 @@ private:
                          accumulate, dot.getUnsignedA(), dot.getUnsignedB());
   }
 
+  /// An operand of mma.sync: read from a slot, or converted.
+  Value fragmentOf(const ProductOperand &operand, Value tile, RankedTensorType type) {
+    if (operand.source == OperandSource::Ring)
+      return LocalLoadOp::create(builder, tile.getLoc(), type, buffers.lookup(operand.load));
+    return convert(tile.getLoc(), mapped(tile), type);
+  }
+
+  /// A product that is done where it stands.
+  void multiplySync(const Product &product) {
+    tile::DotOp dot = product.dot;
+    MmaSyncTypes types = mmaSyncTypes(dot, 4, plan.warpgroups);
+    Value a = fragmentOf(product.a, dot.getA(), types.a);
+    Value b = fragmentOf(product.b, dot.getB(), types.b);
+    Value start;
+    if (dot.getAccumulator() && !isZeroTile(dot.getAccumulator()))
+      start = convert(dot.getLoc(), mapped(dot.getAccumulator()), types.sum);
+    Value sum = createMmaSync(builder, dot, a, b, start, types.sum);
+    mapping.map(dot.getResult(), convert(dot.getLoc(), sum, dot.getResult().getType()));
+  }
+
   /// A product: in a drain loop it stays in flight, elsewhere it is waited for.
   void multiply(const Product &product) {
     tile::DotOp dot = product.dot;
+    if (product.unit == ProductUnit::MmaSync)
+      return multiplySync(product);
     Location loc = dot.getLoc();
     RankedTensorType type = accumulatorType(dot.getResult().getType());
     Value a = operandOf(product, product.a, dot.getA());

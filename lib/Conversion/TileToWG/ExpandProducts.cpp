@@ -1,4 +1,4 @@
-// Products that wgmma does not know become a sum over K of columns times rows, in registers.
+// Products that no tensor core does become a sum over K of columns times rows, in registers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OperandChain.h"
@@ -113,17 +113,25 @@ private:
 
 } // namespace
 
-void expandProducts(gpu::GPUFuncOp kernel) {
-  HostSide host(kernel);
+SmallVector<tile::DotOp> productsOf(gpu::GPUFuncOp kernel) {
   SmallVector<tile::DotOp> dots;
   kernel.walk([&](tile::DotOp dot) { dots.push_back(dot); });
-  for (tile::DotOp dot : dots) {
-    std::string why;
-    if (fitsWgmma(dot, why))
-      continue;
-    emitRemark(dot.getLoc(), "multiplies in registers, without tensor cores: ") << why;
+  return dots;
+}
+
+void expandProducts(gpu::GPUFuncOp kernel, SmallVectorImpl<tile::DotOp> &dots,
+                    function_ref<UnitChoice(tile::DotOp)> choose) {
+  HostSide host(kernel);
+  llvm::erase_if(dots, [&](tile::DotOp dot) {
+    UnitChoice choice = choose(dot);
+    if (choice.unit == ProductUnit::MmaSync)
+      emitRemark(dot.getLoc(), "multiplies by mma.sync: ") << choice.why;
+    if (choice.unit != ProductUnit::Threads)
+      return false;
+    emitRemark(dot.getLoc(), "multiplies in registers, without tensor cores: ") << choice.why;
     Expansion(dot, host).run();
-  }
+    return true;
+  });
 }
 
 } // namespace girih::wg

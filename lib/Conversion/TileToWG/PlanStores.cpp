@@ -21,7 +21,7 @@ static bool comesFromProduct(Value value, llvm::SmallPtrSetImpl<Value> &seen) {
            (yielded && comesFromProduct(yielded->get(), seen));
   }
   Operation *op = value.getDefiningOp();
-  if (isa<tile::DotOp>(op))
+  if (isa<tile::DotOp, TeamOp>(op))
     return true;
   if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
     OpOperand *yielded =
@@ -72,6 +72,8 @@ static std::string planStore(tile::StoreOp store, const HostSide &host, int64_t 
 
 void planStores(gpu::GPUFuncOp kernel, const HostSide &host, ProductPlan &plan) {
   kernel.walk([&](tile::StoreOp store) {
+    if (store->getParentOfType<TeamOp>())
+      return; // its role does what its author says
     StorePlan planned;
     std::string why = planStore(store, host, plan.warpgroups, planned);
     if (!why.empty()) {

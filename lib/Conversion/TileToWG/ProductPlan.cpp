@@ -14,6 +14,20 @@ using namespace mlir;
 
 namespace girih::wg {
 
+int64_t Product::sumRegisters(int64_t warpgroups) const {
+  tile::DotOp product = dot;
+  if (unit == ProductUnit::Wgmma)
+    return product.getResult().getType().getNumElements() / (128 * warpgroups);
+  return threadRegisters(mmaSyncTypes(product, 4, warpgroups).sum);
+}
+
+int64_t Product::operandRegisters(int64_t warpgroups) const {
+  if (unit == ProductUnit::Wgmma)
+    return 0;
+  MmaSyncTypes types = mmaSyncTypes(dot, 4, warpgroups);
+  return threadRegisters(types.a) + threadRegisters(types.b);
+}
+
 const Product *ProductPlan::find(tile::DotOp dot) const {
   auto found = llvm::find_if(products, [&](const Product &p) { return p.dot == dot; });
   return found == products.end() ? nullptr : &*found;
@@ -38,48 +52,6 @@ std::optional<int64_t> hintOf(gpu::GPUFuncOp kernel, StringRef name) {
   auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr);
   auto hint = hints ? hints.getAs<IntegerAttr>(name) : IntegerAttr();
   return hint ? std::optional(hint.getInt()) : std::nullopt;
-}
-
-/// Whether wgmma has operands of these types with this sum (PTX ISA 9.0, 9.7.15.5.2).
-static bool hasTypes(tile::DotOp dot) {
-  Type a = dot.getA().getType().getElementType(), b = dot.getB().getType().getElementType();
-  Type sum = dot.getResult().getType().getElementType();
-  auto is8BitFloat = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
-  if (a.isInteger(8) && b.isInteger(8))
-    return sum.isInteger(32);
-  bool tf32 = a.isF32() && b.isF32() && dot.getPrecision() == tile::Precision::TF32;
-  bool floats = (a == b && (a.isF16() || a.isBF16())) || (is8BitFloat(a) && is8BitFloat(b)) || tf32;
-  return floats && sum.isF32();
-}
-
-// PTX ISA 9.0, 9.7.15.2: 32 bytes of K an instruction, N; 9.7.15.5: N of integers.
-bool fitsWgmma(tile::DotOp dot, std::string &why) {
-  RankedTensorType a = dot.getA().getType(), result = dot.getResult().getType();
-  int64_t rows = result.getDimSize(0), columns = result.getDimSize(1), depth = a.getDimSize(1);
-  if (!hasTypes(dot)) {
-    llvm::raw_string_ostream(why) << "they have no product of " << a.getElementType() << " with "
-                                  << dot.getB().getType().getElementType() << " in "
-                                  << result.getElementType();
-    return false;
-  }
-  int64_t step = 256 / getStorageBits(a.getElementType());
-  if (depth % step) {
-    why = "K = " + std::to_string(depth) + " is no multiple of " + std::to_string(step);
-    return false;
-  }
-  if (rows % 64 && 64 % rows) {
-    why = "M = " + std::to_string(rows) + " is neither a multiple of 64 nor a part of it";
-    return false;
-  }
-  if (columns % 8 || columns > 256) {
-    why = "N = " + std::to_string(columns) + " is no multiple of 8 up to 256";
-    return false;
-  }
-  if (a.getElementType().isInteger() && columns % 16 && columns != 8 && columns != 24) {
-    why = "N = " + std::to_string(columns) + " of integers is no multiple of 16, nor 8 or 24";
-    return false;
-  }
-  return true;
 }
 
 namespace {
@@ -165,7 +137,8 @@ public:
   Planner(gpu::GPUFuncOp kernel, const HostSide &host) : kernel(kernel), host(host) {}
 
   FailureOr<ProductPlan> run() {
-    kernel.walk([&](tile::DotOp dot) { plan.products.push_back({dot, {}, {}, -1}); });
+    kernel.walk(
+        [&](tile::DotOp dot) { plan.products.push_back({dot, chooseUnit(dot).unit, {}, {}, -1}); });
     if (failed(chooseWarpgroups()))
       return failure();
     for (Product &product : plan.products) {
@@ -185,7 +158,8 @@ private:
   LogicalResult chooseWarpgroups() {
     int64_t blocks = 0;
     for (Product &product : plan.products)
-      blocks = std::gcd(blocks, product.dot.getResult().getType().getDimSize(0) / 64);
+      if (product.unit == ProductUnit::Wgmma)
+        blocks = std::gcd(blocks, product.dot.getResult().getType().getDimSize(0) / 64);
     if (std::optional<int64_t> warps = hintOf(kernel, "warps")) {
       if (*warps % 4 || *warps < 4 || *warps > 12 || blocks % (*warps / 4))
         return kernel.emitError("the hint warps is ")
@@ -194,12 +168,27 @@ private:
       plan.warpgroups = *warps / 4;
       return success();
     }
+    if (!blocks) {
+      plan.warpgroups = warpgroupsForSums();
+      return success();
+    }
     for (int64_t warpgroups : {3, 2, 1})
       if (blocks % warpgroups == 0 && (warpgroups < 3 || blocks == 3)) {
         plan.warpgroups = warpgroups;
         break;
       }
     return success();
+  }
+
+  /// A second warpgroup where the threads of one would have more than half of their registers full
+  /// of one product by mma.sync.
+  int64_t warpgroupsForSums() {
+    return llvm::any_of(plan.products,
+                        [](Product &product) {
+                          return product.sumRegisters(1) + product.operandRegisters(1) > 128;
+                        })
+               ? 2
+               : 1;
   }
 
   /// The number of the iteration argument that a product adds to in place; -1 if there is none.
@@ -221,9 +210,17 @@ private:
       return;
     auto type = cast<RankedTensorType>(tile.getType());
     std::optional<OperandChain> chain = chainOf(tile);
-    if (which == 0 && !chain) {
+    bool isSync = product.unit == ProductUnit::MmaSync;
+    if (!chain && (isSync || which == 0)) {
       operand.source = OperandSource::Registers;
-      emitRemark(product.dot.getLoc(), "operand a stays in registers: ") << why;
+      emitRemark(product.dot.getLoc(), "operand ")
+          << (which ? "b" : "a") << " stays in registers: " << why;
+      return;
+    }
+    if (isSync) {
+      operand.source = OperandSource::Registers;
+      emitRemark(chain->load.getLoc(), "operand ")
+          << (which ? "b" : "a") << " not by TMA: " << why << "; through registers";
       return;
     }
     operand.source = OperandSource::Memory;
@@ -274,10 +271,13 @@ private:
     Result<TmaCopy> copy = chooseCopy(place->getType(), shape, arrayDims);
     if (!copy)
       return copy.error();
-    // PTX ISA 9.0, 9.7.15.5.1.2: only operands of 16 bits may be stored along M or N.
-    if (copy->buffer.getElementBits() != 16 && copy->buffer.getFastestDim() != (isA ? 1 : 0))
-      return "it is not stored along K, as wgmma reads operands of " +
-             std::to_string(copy->buffer.getElementBits()) + " bits";
+    // PTX ISA 9.0, 9.7.15.5.1.2: only operands of 16 bits may be stored along M or N. mma.sync has
+    // elements of 32 bits and more in registers of their own, whatever lies beside them.
+    int64_t bits = copy->buffer.getElementBits();
+    bool isWgmma = product.unit == ProductUnit::Wgmma;
+    if (bits != 16 && (isWgmma || bits < 16) && copy->buffer.getFastestDim() != (isA ? 1 : 0))
+      return std::string("it is not stored along K, as ") + (isWgmma ? "wgmma" : "mma.sync") +
+             " reads operands of " + std::to_string(bits) + " bits";
     auto known = ringLoads.find(load);
     if (known != ringLoads.end() && known->second.copy.buffer != copy->buffer)
       return "another product reads it by rows and columns in the other order";
@@ -316,6 +316,7 @@ private:
       if (auto dot = dyn_cast<tile::DotOp>(op)) {
         const Product *product = plan.find(dot);
         any = true;
+        drains &= product->unit == ProductUnit::Wgmma;
         // What does not start from zeros would reach the wait behind the loop without a product
         // where the loop runs no time, and ptxas then serialises the products.
         drains &= dot->getBlock() == body && product->carried >= 0 &&

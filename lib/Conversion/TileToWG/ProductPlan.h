@@ -5,6 +5,7 @@
 #ifndef GIRIH_LIB_CONVERSION_TILETOWG_PRODUCTPLAN_H
 #define GIRIH_LIB_CONVERSION_TILETOWG_PRODUCTPLAN_H
 
+#include "ProductUnit.h"
 #include "TmaAccess.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,10 +16,10 @@
 
 namespace girih::wg {
 
-/// How wgmma gets an operand.
+/// How a product gets an operand.
 enum class OperandSource {
   Ring,      ///< a TMA copy in another role fills a slot
-  Registers, ///< operand a, computed by the role itself
+  Registers, ///< operand a of wgmma, either of mma.sync: a tile of the role itself
   Memory,    ///< the role itself puts a tile into a buffer
 };
 
@@ -28,12 +29,18 @@ struct ProductOperand {
   BufferType buffer; ///< of a Ring or of Memory: rows and columns are the operand's
 };
 
-/// A tile.dot that becomes a wg.mma.
+/// A tile.dot that becomes a wg.mma or a wg.mma_sync.
 struct Product {
   tile::DotOp dot;
+  ProductUnit unit;
   ProductOperand a, b;
   /// The iteration argument of the enclosing loop that it adds to, with no other use; -1 without.
   int64_t carried = -1;
+
+  /// Registers of 32 bits that each thread of `warpgroups` has of the sum; and of the operands,
+  /// those of mma.sync.
+  int64_t sumRegisters(int64_t warpgroups) const;
+  int64_t operandRegisters(int64_t warpgroups) const;
 };
 
 /// A load that becomes a TMA copy.
@@ -78,6 +85,9 @@ struct ProductPlan {
   llvm::SmallVector<RingPlan> rings;
   std::vector<StorePlan> stores;
   llvm::SmallVector<BufferType> storeRings;
+  /// Where the kernel's author has said by hand what the roles do; the role that computes is then
+  /// the one that gives their results.
+  llvm::SmallVector<TeamOp> teams;
   /// Ops that only lead from a Ring load to a product.
   llvm::DenseSet<mlir::Operation *> absorbed;
 
@@ -90,9 +100,6 @@ struct ProductPlan {
 /// Decides for every product of a kernel; remarks say what, at the user's lines. Fails, with an
 /// error, if a hint cannot be followed.
 mlir::FailureOr<ProductPlan> planProducts(mlir::gpu::GPUFuncOp kernel, const HostSide &host);
-
-/// Whether wgmma can do a product as it stands; otherwise `why`.
-bool fitsWgmma(tile::DotOp dot, std::string &why);
 
 /// Decides which stores of tiles go out by TMA; part of planProducts.
 void planStores(mlir::gpu::GPUFuncOp kernel, const HostSide &host, ProductPlan &plan);

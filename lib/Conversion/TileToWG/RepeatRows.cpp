@@ -1,6 +1,6 @@
-// Products of fewer than 64 rows: their rows are repeated until there are 64, which is what wgmma
-// multiplies; of the equal results one is taken.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of fewer than 16 rows: their rows are repeated until there are 16, which is what
+// mma.sync multiplies; of the equal results one is taken. SPDX-License-Identifier: Apache-2.0 WITH
+// LLVM-exception
 
 #include "ProductPlan.h"
 #include "Roles.h"
@@ -11,11 +11,13 @@ using namespace mlir;
 
 namespace girih::wg {
 
-/// Rows of one instruction.
-static constexpr int64_t kRows = 64;
+static constexpr int64_t kRows = kMmaSyncRows;
 
-/// M x K to 64 x K, row i being row i mod M.
+/// M x K to 16 x K, row i being row i mod M; made where the tile is, outside of loops that only
+/// multiply it.
 static Value repeatRows(ImplicitLocOpBuilder &builder, Value tile) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(tile);
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   Value expanded = tile::ExpandOp::create(builder, type.clone({1, rows, columns}), tile, 0);
@@ -52,7 +54,8 @@ static scf::ForOp accumulatingLoop(tile::DotOp dot, unsigned &index) {
   return zero && loop.getYieldedValues()[index] == dot.getResult() ? loop : scf::ForOp();
 }
 
-static void repeatRowsOf(tile::DotOp dot) {
+/// Puts a product of 16 rows in place of `dot`, or makes it one.
+static tile::DotOp repeatRowsOf(tile::DotOp dot) {
   ImplicitLocOpBuilder builder(dot.getLoc(), dot);
   RankedTensorType type = dot.getResult().getType();
   RankedTensorType wide = type.clone({kRows, type.getDimSize(1)});
@@ -71,33 +74,31 @@ static void repeatRowsOf(tile::DotOp dot) {
     result.setType(wide);
     builder.setInsertionPointAfter(loop);
     if (result.use_empty())
-      return;
+      return dot;
     Value taken = takeRows(builder, result, type);
     result.replaceAllUsesExcept(taken, taken.getDefiningOp()->getOperand(0).getDefiningOp());
-    return;
+    return dot;
   }
-  Value product = tile::DotOp::create(builder, wide, a, dot.getB(), Value(), dot.getPrecision(),
-                                      dot.getUnsignedA(), dot.getUnsignedB());
-  Value result = takeRows(builder, product, type);
+  auto product = tile::DotOp::create(builder, wide, a, dot.getB(), Value(), dot.getPrecision(),
+                                     dot.getUnsignedA(), dot.getUnsignedB());
+  Value result = takeRows(builder, product.getResult(), type);
   if (Value accumulator = dot.getAccumulator())
     result = isa<FloatType>(type.getElementType())
                  ? Value(arith::AddFOp::create(builder, accumulator, result))
                  : Value(arith::AddIOp::create(builder, accumulator, result));
   dot.getResult().replaceAllUsesWith(result);
   dot.erase();
+  return product;
 }
 
-void repeatRowsOfProducts(gpu::GPUFuncOp kernel) {
-  SmallVector<tile::DotOp> dots;
-  kernel.walk([&](tile::DotOp dot) { dots.push_back(dot); });
-  for (tile::DotOp dot : dots) {
+void repeatRowsOfProducts(MutableArrayRef<tile::DotOp> dots) {
+  for (tile::DotOp &dot : dots) {
     int64_t rows = dot.getResult().getType().getDimSize(0);
-    std::string why;
-    if (rows >= kRows || kRows % rows || !fitsWgmma(dot, why))
+    if (rows >= kRows)
       continue;
     emitRemark(dot.getLoc(), "multiplies ")
-        << rows << " rows, repeated to the 64 of an instruction of tensor cores";
-    repeatRowsOf(dot);
+        << rows << " rows, repeated to the 16 of an instruction of mma.sync";
+    dot = repeatRowsOf(dot);
   }
 }
 

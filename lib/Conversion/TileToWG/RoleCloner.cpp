@@ -29,6 +29,37 @@ void RoleCloner::uses(Operation *op, size_t cursor) {
   }
 }
 
+size_t RoleCloner::cursorOf(Value ring) const {
+  for (size_t cursor = 0; cursor < cursors.size(); ++cursor)
+    if (ringOf(cursor) == ring)
+      return cursor;
+  llvm_unreachable("a ring of the kernel's entry");
+}
+
+void RoleCloner::usesTeam(RoleOp part) {
+  for (auto start : part.getBody().getOps<CursorOp>()) {
+    size_t cursor = cursorOf(start.getRing());
+    uses(part->getParentOp(), cursor);
+    ends[cursor] = start.getEnd();
+  }
+}
+
+void RoleCloner::join(RoleOp part) {
+  for (Operation &op : part.getBody().front()) {
+    if (auto start = dyn_cast<CursorOp>(op)) {
+      mapping.map(start.getCursor(), cursors[cursorOf(start.getRing())]);
+    } else if (auto keep = dyn_cast<KeepOp>(op)) {
+      cursors[cursorOf(keep.getRing())] = mapped(keep.getCursor());
+    } else if (auto give = dyn_cast<GiveOp>(op)) {
+      for (auto [result, value] :
+           llvm::zip_equal(part->getParentOp()->getResults(), give.getResults()))
+        mapping.map(result, mapped(value));
+    } else {
+      builder.clone(op, mapping);
+    }
+  }
+}
+
 SmallVector<size_t> RoleCloner::cursorsIn(Operation *op) const {
   auto found = moved.find(op);
   return found == moved.end() ? SmallVector<size_t>() : found->second;
@@ -45,10 +76,14 @@ void RoleCloner::advance(Location loc, size_t cursor) {
 }
 
 void RoleCloner::startCursors(Location loc, CursorEnd end) {
-  for (size_t cursor = 0; cursor < cursors.size(); ++cursor)
-    if (used.contains(cursor))
-      cursors[cursor] = CursorOp::create(
-          builder, loc, cursor < made.rings.size() ? end : CursorEnd::Producer, ringOf(cursor));
+  for (size_t cursor = 0; cursor < cursors.size(); ++cursor) {
+    if (!used.contains(cursor))
+      continue;
+    CursorEnd own = cursor < made.rings.size() ? end : CursorEnd::Producer;
+    auto ofTeam = ends.find(cursor);
+    cursors[cursor] =
+        CursorOp::create(builder, loc, ofTeam == ends.end() ? own : ofTeam->second, ringOf(cursor));
+  }
 }
 
 void RoleCloner::cloneBlock(Block &block) {

@@ -47,6 +47,10 @@ protected:
 
   /// Says that the role moves a cursor inside `op`: it and the loops around it carry the cursor.
   void uses(mlir::Operation *op, size_t cursor);
+  /// Says that the role does the part of a team that `part` says, with its cursors.
+  void usesTeam(RoleOp part);
+  /// Clones that part, from where the cursors are; what it gives are the team's results.
+  void join(RoleOp part);
   /// Number of a store ring's cursor.
   size_t storeCursor(size_t ring) const { return made.rings.size() + ring; }
   /// The ring of a cursor.
@@ -74,9 +78,12 @@ private:
   void bind(mlir::Operation *op, mlir::ValueRange old, mlir::ValueRange now,
             llvm::ArrayRef<size_t> carried);
   llvm::SmallVector<size_t> cursorsIn(mlir::Operation *op) const;
+  /// Number of the cursor of a ring that was made before.
+  size_t cursorOf(mlir::Value ring) const;
 
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<size_t>> moved;
   llvm::DenseSet<size_t> used;
+  llvm::DenseMap<size_t, CursorEnd> ends; ///< of rings that teams use
 };
 
 } // namespace girih::wg

@@ -4,6 +4,7 @@
 #ifndef GIRIH_LIB_CONVERSION_TILETOWG_ROLES_H
 #define GIRIH_LIB_CONVERSION_TILETOWG_ROLES_H
 
+#include "ProductUnit.h"
 #include "RoleCloner.h"
 
 namespace girih::wg {
@@ -18,11 +19,36 @@ struct Steps {
 Steps stepsOf(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
               llvm::function_ref<mlir::Value(mlir::Value)> mapped);
 
-/// Rewrites products that wgmma cannot do as loops over K of column times row.
-void expandProducts(mlir::gpu::GPUFuncOp kernel);
+/// The products of a kernel.
+llvm::SmallVector<tile::DotOp> productsOf(mlir::gpu::GPUFuncOp kernel);
 
-/// Repeats the rows of products that have fewer than 64, a power of two.
-void repeatRowsOfProducts(mlir::gpu::GPUFuncOp kernel);
+/// Rewrites products that no tensor core does, as `choose` has it, as loops over K of column times
+/// row; those that are left are `dots` afterwards. Remarks say which unit multiplies, and why.
+void expandProducts(mlir::gpu::GPUFuncOp kernel, llvm::SmallVectorImpl<tile::DotOp> &dots,
+                    llvm::function_ref<UnitChoice(tile::DotOp)> choose);
+
+/// Repeats the rows of products that have fewer than an instruction of mma.sync; `dots` are the new
+/// ones afterwards.
+void repeatRowsOfProducts(llvm::MutableArrayRef<tile::DotOp> dots);
+
+/// Ops of a kernel that stay before its roles, for all to use: scalars, views and the like that
+/// depend on nothing but parameters and each other, and what is allocated in shared memory.
+llvm::DenseSet<mlir::Operation *> sharedOps(mlir::Block &body);
+
+/// Makes the rings that a plan asks for.
+MadeRings makeRings(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ProductPlan &plan);
+
+/// Takes ops of a block that nothing reads, the last first, inner blocks too.
+void dropDead(mlir::Block &block);
+
+/// The teams of a kernel; and what becomes of a kernel that has some, see `tile-specialize`. Fails,
+/// with an error, where teams differ, or one of their roles needs what another computes.
+llvm::SmallVector<TeamOp> teamsOf(mlir::gpu::GPUFuncOp kernel);
+mlir::LogicalResult specializeTeams(mlir::gpu::GPUFuncOp kernel, llvm::ArrayRef<TeamOp> teams);
+
+/// Makes a wg.mma_sync of every product in a role of a kernel that has roles, or a loop where the
+/// instruction has no such product.
+void multiplyInRoles(mlir::gpu::GPUFuncOp kernel);
 
 /// Writes the role that fills the rings: the ops of `body` that `isCloned` names, as far as loads
 /// depend on them.

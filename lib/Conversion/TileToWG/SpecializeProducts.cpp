@@ -11,9 +11,7 @@ using namespace mlir;
 
 namespace girih::wg {
 
-/// Ops that stay before the roles, for both to use: scalars, views and the like that depend on
-/// nothing but parameters and each other.
-static DenseSet<Operation *> sharedOps(Block &body) {
+DenseSet<Operation *> sharedOps(Block &body) {
   DenseSet<Operation *> shared;
   for (Operation &op : body.without_terminator()) {
     bool tiles = llvm::any_of(op.getResultTypes(), tile::isTile);
@@ -22,13 +20,13 @@ static DenseSet<Operation *> sharedOps(Block &body) {
     });
     if (op.getNumRegions() == 0 && !tiles && ready && isMemoryEffectFree(&op))
       shared.insert(&op);
-    else if (isa<AllocBufferOp, AllocBarrierOp>(op))
+    else if (isa<AllocBufferOp, AllocBarrierOp, RingOp, StoreRingOp, TurnsOp>(op))
       shared.insert(&op);
   }
   return shared;
 }
 
-static MadeRings makeRings(OpBuilder &builder, gpu::GPUFuncOp kernel, const ProductPlan &plan) {
+MadeRings makeRings(OpBuilder &builder, gpu::GPUFuncOp kernel, const ProductPlan &plan) {
   MadeRings made;
   Location loc = kernel.getLoc();
   std::optional<int64_t> stages = hintOf(kernel, "stages");
@@ -64,24 +62,33 @@ static Budget budgetOf(int64_t warpgroups) {
   return budget;
 }
 
-/// A sum stays in registers while products add to it, beside addresses and cursors. ptxas would
+/// A sum stays in registers while products add to it, beside addresses, cursors and what operands
+/// are there. ptxas would
 /// take a larger one as a reason to let products run one after the other.
 static LogicalResult checkSums(const ProductPlan &plan, int64_t registers) {
   constexpr int64_t others = 24;
   for (const Product &product : plan.products) {
     tile::DotOp dot = product.dot;
     RankedTensorType sum = dot.getResult().getType();
-    int64_t threads = 128 * plan.warpgroups, needed = sum.getNumElements() / threads;
-    if (needed + others <= registers)
+    int64_t threads = 128 * plan.warpgroups, needed = product.sumRegisters(plan.warpgroups);
+    int64_t operands = product.operandRegisters(plan.warpgroups);
+    if (needed + operands + others <= registers)
       continue;
     InFlightDiagnostic error = dot.emitError("the product of ")
                                << sum.getDimSize(0) << "x" << sum.getDimSize(1)
-                               << " does not fit the registers; expected at most "
-                               << (registers - others) * threads << " elements, found "
-                               << sum.getNumElements() << ": use a smaller tile";
+                               << " does not fit the registers; expected at most ";
+    if (operands)
+      error << registers - others << " of each thread for its sum and operands, found "
+            << needed + operands << ": use a smaller tile";
+    else
+      error << (registers - others) * threads << " elements, found " << sum.getNumElements()
+            << ": use a smaller tile";
     error.attachNote() << registers << " registers: what each of the " << threads
                        << " threads that multiply has";
-    error.attachNote() << needed << " registers: the product's elements, one each";
+    error.attachNote() << needed << " registers: the product's elements"
+                       << (operands ? "" : ", one each");
+    if (operands)
+      error.attachNote() << operands << " registers: the operands of mma.sync";
     error.attachNote() << others << " registers: addresses and cursors, at least";
     return error;
   }
@@ -99,8 +106,7 @@ static RoleOp makeRole(OpBuilder &builder, Location loc, SpecializeOp specialize
   return role;
 }
 
-/// Takes ops of a block that nothing reads, the last first, inner blocks too.
-static void dropDead(Block &block) {
+void dropDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     for (Region &region : op.getRegions())
       for (Block &inner : region)

@@ -15,23 +15,25 @@ bool isInTilePhase(gpu::GPUFuncOp kernel) {
          !kernel.walk([](SpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-static bool hasProducts(gpu::GPUFuncOp kernel) {
-  return kernel.walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 namespace {
 struct TileSpecialize : impl::TileSpecializeBase<TileSpecialize> {
   void runOnOperation() override {
     SmallVector<gpu::GPUFuncOp> kernels;
-    getOperation().walk([&](gpu::GPUFuncOp kernel) {
-      if (isInTilePhase(kernel))
-        kernels.push_back(kernel);
-    });
+    getOperation().walk([&](gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
     for (gpu::GPUFuncOp kernel : kernels) {
-      expandProducts(kernel);
-      repeatRowsOfProducts(kernel);
-      if (failed(hasProducts(kernel) ? specializeProducts(kernel)
-                                     : specializeWithoutProducts(kernel)))
+      if (!isInTilePhase(kernel)) {
+        multiplyInRoles(kernel);
+        continue;
+      }
+      if (SmallVector<TeamOp> teams = teamsOf(kernel); !teams.empty()) {
+        if (failed(specializeTeams(kernel, teams)))
+          return signalPassFailure();
+        continue;
+      }
+      SmallVector<tile::DotOp> dots = productsOf(kernel);
+      expandProducts(kernel, dots, chooseUnit);
+      repeatRowsOfProducts(dots);
+      if (failed(dots.empty() ? specializeWithoutProducts(kernel) : specializeProducts(kernel)))
         return signalPassFailure();
     }
   }

@@ -30,7 +30,13 @@ struct VerifyWGPhase : impl::VerifyWGPhaseBase<VerifyWGPhase> {
     WalkResult result = getOperation().walk([](Operation *op) {
       if (isa<tile::DotOp>(op)) {
         op->emitOpError(
-            "is left in the wg phase; expected tile-specialize to have made a wg.mma of it");
+            "is left in the wg phase; expected tile-specialize to have made a wg.mma or "
+            "wg.mma_sync of it");
+        return WalkResult::interrupt();
+      }
+      if (isa<TeamOp>(op)) {
+        op->emitOpError("is left in the wg phase; expected tile-specialize to have made roles of "
+                        "it, in a kernel that has none yet");
         return WalkResult::interrupt();
       }
       if (Type type = findOpenTile(op)) {

@@ -82,6 +82,7 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   populateBarrierPatterns(converter, patterns, state);
   populateTmaPatterns(converter, patterns, state);
   populateMmaPatterns(converter, patterns, state);
+  populateMmaSyncPatterns(converter, patterns);
   populateLocalPatterns(converter, patterns, state);
   populateTilePatterns(converter, patterns, state);
   populateCastPatterns(converter, patterns);

@@ -20,7 +20,7 @@ FailureOr<LocalAccess> planAccess(Operation *op, RankedTensorType tile, BufferTy
     return op->emitOpError("cannot address the buffer: ") << shared.error();
   const Layout &registers = getLayout(tile).getLayout();
   Result<VectorAccess> vector = vectorAccess(registers, *shared, bytes);
-  if (bytes == 2 && hasMatrix)
+  if (bytes <= 4 && hasMatrix)
     if (Result<MatrixAccess> matrix = matrixAccess(registers, *shared, bytes))
       if (!vector || matrix->cost.wavefronts <= vector->cost.wavefronts)
         return LocalAccess{matrix->addresses, matrix->count, true, matrix->trans};

@@ -80,6 +80,9 @@ void populateTmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatt
 /// acc, mma, wait.
 void populateMmaPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                          const ConversionState &state);
+/// mma_sync.
+void populateMmaSyncPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns);
 /// local_store and local_load.
 void populateLocalPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                            const ConversionState &state);

@@ -9,10 +9,11 @@ LOG2E = 1.4426950408889634
 def decode_parts(
     q: gr.In["B,H,R,D"], keys: gr.In["P,H,L,D"], values: gr.In["P,H,L,D"], pages: gr.In["B,S"], lengths: gr.In["B"],
     parts: gr.Out["B,H,Z,R,D"], tops: gr.Out["B,H,Z,R"], totals: gr.Out["B,H,Z,R"], scale: gr.f32, *,
-    R: gr.const = 16, L: gr.const = 64, D: gr.const = 128,
+    R: gr.const = 16, L: gr.const = 64, D: gr.const = 128, precision: gr.const = None,
 ):  # fmt: skip
     """Share z of the pages of sequence b, for the R query rows of key head h: the sum of weighted values, the
-    largest score (in powers of 2) and the sum of weights. Page s of a sequence is ``pages[b, s]`` of the cache."""
+    largest score (in powers of 2) and the sum of weights. Page s of a sequence is ``pages[b, s]`` of the cache.
+    Arrays of f32 are multiplied exactly, or with ``precision="tf32"`` on tensor cores."""
     for b, h, z in gr.tiles(parts.shape[0], parts.shape[1], parts.shape[2]):
         length = lengths[b]
         count = gr.cdiv(length, L)
@@ -23,12 +24,12 @@ def decode_parts(
             page = pages[b, s]
             left = length - s * L  # what lies behind the last key may be anything, NaN too
             K, V = keys[page, h].tiles(L, D), values[page, h][:left].tiles(L, D)
-            x = gr.dot(query, K[0, 0].T) * (scale * LOG2E)
+            x = gr.dot(query, K[0, 0].T, precision=precision) * (scale * LOG2E)
             x = gr.where(gr.arange(L)[None, :] + s * L < length, x, float("-inf"))
             new = gr.maximum(top, gr.max(x, axis=1))
             p = gr.exp2(x - new[:, None])
             shrink = gr.exp2(top - new)
-            acc = gr.dot(p.to(q.dtype), V[0, 0], acc * shrink[:, None])
+            acc = gr.dot(p.to(q.dtype), V[0, 0], acc * shrink[:, None], precision=precision)
             top, total = new, total * shrink + gr.sum(p, axis=1)
         parts[b, h, z].tiles(R, D)[0, 0] = acc
         tops[b, h, z].tiles(R)[0] = top

@@ -42,6 +42,7 @@ class Role:
     count: int
     entry: Block
     cursors: dict[str, Any] = field(default_factory=dict)
+    owners: dict[str, Any] = field(default_factory=dict)  # the rings of the cursors
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,10 @@ class Context:
         self.product: Place | None = None
         self.hints: dict[str, int] = {}
         self.tile_code: Place | None = None  # the first code at tile level
+        self.team_roles: list[str] | None = (
+            None  # of the wg functions that code at tile level calls
+        )
+        self._allocated: dict[tuple[str, str], str] = {}
         self.sources: dict[str, Source] = {}
         # Names from outside that were read as constants: how to look each up, and what it was.
         self.naming = ""  # what the user calls the value being computed
@@ -201,6 +206,17 @@ class Context:
             with self.builder.inserting_into(self.entry):
                 self._hoisted[text] = self.builder.op(text, hint)
         return self._hoisted[text]
+
+    def allocated(self, text: str, hint: str) -> str:
+        """``%name = text`` for something in shared memory, which the CTA has once for each place in the program:
+        in a loop, or a function that a loop calls, it is emitted at the entry of the kernel."""
+        if not self.visitor.in_device_control_flow:
+            return self.builder.op(text, hint)
+        key = self.location(), text
+        if key not in self._allocated:
+            with self.builder.inserting_into(self.entry):
+                self._allocated[key] = self.builder.op(text, hint)
+        return self._allocated[key]
 
     def device_argument(self, name: str, type_: str, host: str, host_type: str) -> str:
         """A parameter of the device function, created on first use."""

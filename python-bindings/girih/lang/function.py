@@ -12,6 +12,7 @@ from girih.errors import CompileError, GirihError
 from girih.lang.source import Definition, Source
 
 if TYPE_CHECKING:
+    from girih.lang.context import Context
     from girih.lang.visitor import Visitor
 
 MAX_DEPTH = 64
@@ -60,9 +61,8 @@ class DeviceFunction:
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
-    def inline(self, visitor: Visitor, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Emits the body in place of a call."""
-        cx = visitor.cx
+    def bound(self, cx: Context, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by parameter."""
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -73,6 +73,12 @@ class DeviceFunction:
                 f"helper functions call each other more than {MAX_DEPTH} deep",
                 help="kernels cannot recurse",
             )
+        return bound.arguments
+
+    def inline(self, visitor: Visitor, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Emits the body in place of a call."""
+        cx = visitor.cx
+        arguments = self.bound(cx, args, kwargs)
         source = Source(self.definition)
         statements = source.definition.body
         if (early := self.definition.early_return) is not None:
@@ -80,7 +86,7 @@ class DeviceFunction:
             with cx.at(early):
                 cx.fail("return must be the last statement of a helper function")
         cx.enter_source(source, source.definition)
-        with visitor.function_scope(bound.arguments, self._outer):
+        with visitor.function_scope(arguments, self._outer):
             visitor.body(statements)
             result = visitor.result
         cx.leave_source()

@@ -19,7 +19,7 @@ from girih.lang.source import Definition, Source
 from girih.lang.values import Scalar
 from girih.lang.visitor import Visitor
 
-TARGET = '#nvvm.target<chip = "sm_90a", features = "+ptx80", O = 3>'
+TARGET = '#nvvm.target<chip = "sm_90a", features = "+ptx84", O = 3>'
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,7 @@ class CursorOwner(Value):
         role = cx.current_role()
         key = self._key()
         if key not in role.cursors:
+            role.owners[key] = self
             with cx.builder.inserting_into(role.entry):
                 role.cursors[key] = (
                     kind,
@@ -214,7 +215,7 @@ class Ring(CursorOwner):
             attributes += f", stages = {stages} : i32"
         if one_reader:
             attributes += ", one_reader"
-        self.name = cx.builder.op(f"wg.ring {{{attributes}}} : {self.mlir_type}", name)
+        self.name = cx.allocated(f"wg.ring {{{attributes}}} : {self.mlir_type}", name)
 
     def describe(self) -> str:
         return f"a ring of {', '.join(self.fields)}"

@@ -18,7 +18,7 @@ class Turns(Value):
         self.warpgroups = warpgroups
         self.mlir_type = f"!wg.turns<{warpgroups}>"
         name = cx.naming or "turns"
-        self.name = cx.builder.op(f"wg.turns {{name = {quoted(name)}}} : {self.mlir_type}", name)
+        self.name = cx.allocated(f"wg.turns {{name = {quoted(name)}}} : {self.mlir_type}", name)
 
     def describe(self) -> str:
         return f"turns among {self.warpgroups} warpgroups"

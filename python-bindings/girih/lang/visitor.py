@@ -7,11 +7,11 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from girih.dtypes import DType
 from girih.lang import elementwise, scalars
-from girih.lang.builder import symbol
+from girih.lang.builder import Block, symbol
 from girih.lang.builtin import Builtin, call_checked
 from girih.lang.context import Context, Role, RoleSpec
 from girih.lang.function import DeviceFunction
@@ -23,6 +23,9 @@ from girih.lang.places import Place
 from girih.lang.rings import OutSlot, Slot
 from girih.lang.tilemath import absolute, choose
 from girih.lang.values import Elements, Scalar, Tile, Value, visible_names
+
+if TYPE_CHECKING:
+    from girih.lang.team import Team
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -96,6 +99,7 @@ class Visitor:
         self.outcomes: list[Outcome] = []
         self.foreseen: Iterator[Outcome] | None = None
         self._return_depth: int | None = None
+        self.team: Team | None = None  # the call of a @wg.function that is being emitted
         # Which function's names these are, and those of the functions that called it.
         self.scope = object()
         self._callers: list[tuple[object, dict[str, Any], Callable[[str], Any]]] = []
@@ -107,6 +111,11 @@ class Visitor:
         outer, self.rehearsing = self.rehearsing, True
         yield
         self.rehearsing = outer
+
+    @property
+    def device_depth(self) -> int:
+        """How many loops and branches on the device are around what is emitted now."""
+        return self._device_depth
 
     @property
     def in_device_control_flow(self) -> bool:
@@ -124,6 +133,7 @@ class Visitor:
     def function_scope(self, names: dict[str, Any], outer: Callable[[str], Any]) -> Iterator[None]:
         """A helper's own names meanwhile; rings that it moved stay moved."""
         saved = self.names, self.outer, self._return_depth, self.scope
+        result = self.result
         hidden = {name: value for name, value in self.names.items() if name.startswith("%")}
         self.names, self.outer, self._return_depth = {**hidden, **names}, outer, self._device_depth
         self.result = None
@@ -133,6 +143,7 @@ class Visitor:
         self._callers.pop()
         moved = {name: value for name, value in self.names.items() if name.startswith("%")}
         self.names, self.outer, self._return_depth, self.scope = saved
+        self.result = result
         self.names.update(moved)
 
     @contextmanager
@@ -403,29 +414,48 @@ class Visitor:
                 expected=f"def {node.name}():",
                 found=ast.unparse(node.args),
             )
-        if self.cx.role is not None or self._device_depth:
-            self.cx.fail("roles stand at the top level of a kernel")
+        depth = self.team.depth if self.team is not None else 0
+        if self.cx.role is not None or self._device_depth != depth:
+            self.cx.fail("roles stand at the top level of a kernel, or of a @wg.function")
+        if self.team is not None:
+            self.team.emit_role(self, node, specs[0])
+            return
         if self.cx.tile_code is not None:
             self.cx.fail(
                 "a kernel either has roles or is at tile level",
                 expected="everything that is executed inside roles",
                 found=f"code at tile level in line {self.cx.tile_code.line}",
             )
-        self.emit_role(node, specs[0])
+        self.emit_role(node, specs[0], self.cx.specialize)
 
-    def emit_role(self, node: ast.FunctionDef, spec: RoleSpec) -> None:
-        """Emits the role's region; all regions go into one wg.specialize at the end of the kernel."""
-        cx = self.cx
-        builder = cx.builder
+    @staticmethod
+    def role_head(node: ast.FunctionDef, spec: RoleSpec) -> str:
+        """A role as wg.role names it."""
         size = f"warps({spec.warps})" if spec.warps else f"warpgroups({spec.warpgroups})"
         each = " each" if spec.each else ""
         registers = f" registers({spec.registers})" if spec.registers is not None else ""
-        outer, builder.block = builder.block, cx.specialize
+        return f"@{symbol(node.name)} {size}{each}{registers}"
+
+    def emit_role(
+        self,
+        node: ast.FunctionDef,
+        spec: RoleSpec,
+        block: Block,
+        end: Callable[[Role], None] | None = None,
+    ) -> None:
+        """Emits the role's region into ``block``: that of the one wg.specialize at the end of the kernel, or, with an
+        ``end`` of its own, that of a team."""
+        cx = self.cx
+        builder = cx.builder
+        outer, builder.block = builder.block, block
         saved = dict(self.names)
-        with builder.region(f"wg.role @{symbol(node.name)} {size}{each}{registers}"):
+        with builder.region(f"wg.role {self.role_head(node, spec)}"):
             together = 1 if spec.each else spec.warpgroups
             cx.role = Role(node.name, spec.warps, together, spec.warpgroups, builder.nested())
-            cx.roles.append(cx.role)
+            if end is None:
+                cx.roles.append(cx.role)
+            else:
+                self._return_depth, self.result = self._device_depth, None
             self.body(node.body)
             pending = [
                 name
@@ -437,12 +467,19 @@ class Visitor:
                     f"'{pending[0]}' is still pending at the end of role '{node.name}'",
                     help=f"wg.wait({pending[0]}) before the end",
                 )
+            if end is not None:
+                end(cx.role)
             cx.role = None
         builder.block = outer
         self.names = saved
 
     def visit_Return(self, node: ast.Return) -> None:
         """The value of a helper function."""
+        if self.team is not None and self.cx.role is None:
+            self.cx.fail(
+                "a @wg.function gives what one of its roles returns",
+                expected="a return at the end of a function under @wg.role(…)",
+            )
         if self._return_depth is None:
             self.cx.fail("a kernel returns nothing", expected="results in arrays of gr.Out")
         if self._device_depth > self._return_depth:

@@ -146,6 +146,12 @@ class Work(Value):
         cx = visitor.cx
         if cx.role is None:
             cx.tile_level()
+        elif visitor.team is not None:
+            cx.fail(
+                "the kernel that calls a @wg.function goes over the launch's tiles",
+                expected="what a role does for one tile",
+                found=self.describe(),
+            )
         first = cx.hoisted(
             f"arith.index_cast {cx.hoisted('gpu.block_id x', 'cta')} : index to i32", "cta"
         )

@@ -139,15 +139,15 @@ plan.host @k(%x: !plan.array<f32, rank = 2, contiguous = 1, in>, %y: !plan.array
 
 // -----
 
-// Sixteen rows: repeated four times; the loop carries all 64, and of the equal copies one is taken behind it.
+// Four rows: repeated four times; the loop carries all 16, and of the equal copies one is taken behind it.
 gpu.module @device {
   // CHECK-LABEL: gpu.func @few_rows
-  // CHECK: %[[L:.*]] = scf.for {{.*}} -> (tensor<64x32xf32>)
-  // CHECK: tile.broadcast {{.*}} : tensor<1x16x64xbf16> -> tensor<4x16x64xbf16>
-  // CHECK: %[[A:.*]] = tile.reshape {{.*}} : tensor<4x16x64xbf16> -> tensor<64x64xbf16>
-  // CHECK: wg.mma
-  // CHECK: %[[C:.*]] = tile.reshape %[[L]] : tensor<64x32xf32> -> tensor<4x16x32xf32>
-  // CHECK: %[[R:.*]] = tile.reduce %[[C]] dim(0) : tensor<4x16x32xf32> -> tensor<16x32xf32>
+  // CHECK: %[[L:.*]] = scf.for {{.*}} -> (tensor<16x32xf32>)
+  // CHECK: tile.broadcast {{.*}} : tensor<1x4x64xbf16> -> tensor<4x4x64xbf16>
+  // CHECK: %[[A:.*]] = tile.reshape {{.*}} : tensor<4x4x64xbf16> -> tensor<16x64xbf16>
+  // CHECK: wg.mma_sync
+  // CHECK: %[[C:.*]] = tile.reshape %[[L]] : tensor<16x32xf32> -> tensor<4x4x32xf32>
+  // CHECK: %[[R:.*]] = tile.reduce %[[C]] dim(0) : tensor<4x4x32xf32> -> tensor<4x32xf32>
   // CHECK: arith.maximumf
   // CHECK: tile.store %[[R]]
   gpu.func @few_rows(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %n: i32, %s: i64) kernel {
@@ -156,18 +156,19 @@ gpu.module @device {
     %one = arith.constant 1 : i64
     %x = tile.view %p[%n, %n] strides(%s, %one) : !tile.view<bf16, rank = 2, contiguous = 1>
     %y = tile.view %q[%n, %n] strides(%s, %one) : !tile.view<f32, rank = 2, contiguous = 1>
-    %zero = arith.constant dense<0.0> : tensor<16x32xf32>
+    %zero = arith.constant dense<0.0> : tensor<4x32xf32>
     %b = arith.constant dense<1.0> : tensor<64x32xbf16>
-    %r = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<16x32xf32>) : i32 {
-      %a = tile.load %x[%k, %c0] : !tile.view<bf16, rank = 2, contiguous = 1> -> tensor<16x64xbf16>
-      // expected-remark @+3 {{multiplies 16 rows, repeated to the 64 of an instruction of tensor cores}}
-      // expected-remark @+2 {{operand a stays in registers}}
-      // expected-remark @+1 {{operand b not by TMA: it is computed by the kernel}}
-      %d = tile.dot %a, %b, %sum : tensor<16x64xbf16>, tensor<64x32xbf16> -> tensor<16x32xf32>
-      scf.yield %d : tensor<16x32xf32>
+    %r = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<4x32xf32>) : i32 {
+      %a = tile.load %x[%k, %c0] : !tile.view<bf16, rank = 2, contiguous = 1> -> tensor<4x64xbf16>
+      // expected-remark @+4 {{multiplies by mma.sync: M = 4 is no multiple of 64}}
+      // expected-remark @+3 {{multiplies 4 rows, repeated to the 16 of an instruction of mma.sync}}
+      // expected-remark @+2 {{operand a stays in registers: it is computed by the kernel}}
+      // expected-remark @+1 {{operand b stays in registers: it is computed by the kernel}}
+      %d = tile.dot %a, %b, %sum : tensor<4x64xbf16>, tensor<64x32xbf16> -> tensor<4x32xf32>
+      scf.yield %d : tensor<4x32xf32>
     }
     // expected-remark @+1 {{stores from registers}}
-    tile.store %r, %y[%c0, %c0] : tensor<16x32xf32>, !tile.view<f32, rank = 2, contiguous = 1>
+    tile.store %r, %y[%c0, %c0] : tensor<4x32xf32>, !tile.view<f32, rank = 2, contiguous = 1>
     gpu.return
   }
 }

@@ -1030,3 +1030,187 @@ func.func @f(%t: tensor<64x8xf32, #acc>) {
   %u = wg.convert_layout %t {free} : tensor<64x8xf32, #acc> -> tensor<64x8xf32, #rows>
   return
 }
+
+// -----
+
+#a = #wg.layout<{register: [[0,1],[8,0],[0,8]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+#b = #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]]}>
+#c = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+func.func @f(%a: tensor<16x16xbf16, #a>, %b: tensor<16x8xf16, #b>, %c: tensor<16x8xf32, #c>) {
+  // expected-error @+1 {{'wg.mma_sync' op multiplies 'bf16' by 'f16': expected two of bf16, f16, tf32, f32, i8 or f64, or e4m3 or e5m2 for each}}
+  %d = wg.mma_sync %a, %b, %c : tensor<16x16xbf16, #a>, tensor<16x8xf16, #b>, tensor<16x8xf32, #c>
+  return
+}
+
+// -----
+
+#a = #wg.layout<{register: [[0,1],[8,0],[0,8]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+#b = #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]]}>
+#c = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+func.func @f(%a: tensor<16x16xbf16, #a>, %b: tensor<16x8xbf16, #b>, %c: tensor<16x8xi32, #c>) {
+  // expected-error @+1 {{'wg.mma_sync' op adds up in 'i32': expected 'f32'}}
+  %d = wg.mma_sync %a, %b, %c : tensor<16x16xbf16, #a>, tensor<16x8xbf16, #b>, tensor<16x8xi32, #c>
+  return
+}
+
+// -----
+
+#a = #wg.layout<{register: [[0,1],[8,0],[0,8]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+#b = #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]]}>
+#c = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+func.func @f(%a: tensor<16x16xbf16, #a>, %b: tensor<16x8xbf16, #b>, %c: tensor<16x8xf32, #c>) {
+  // expected-error @+1 {{'wg.mma_sync' op says that 'bf16' is unsigned: expected i8}}
+  %d = wg.mma_sync %a, %b, %c {unsigned_a} : tensor<16x16xbf16, #a>, tensor<16x8xbf16, #b>, tensor<16x8xf32, #c>
+  return
+}
+
+// -----
+
+#a = #wg.layout<{register: [[0,1],[8,0],[0,8]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]} repeat {register: [0,16] x 2}>
+#b = #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]]}>
+#c = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+func.func @f(%a: tensor<16x32xbf16, #a>, %b: tensor<16x8xbf16, #b>, %c: tensor<16x8xf32, #c>) {
+  // expected-error @+1 {{'wg.mma_sync' op multiplies 16x32 by 16x8 into 16x8: expected MxK, KxN and MxN}}
+  %d = wg.mma_sync %a, %b, %c : tensor<16x32xbf16, #a>, tensor<16x8xbf16, #b>, tensor<16x8xf32, #c>
+  return
+}
+
+// -----
+
+// The accumulator says how many warps share the product: one.
+#a = #wg.layout<{register: [[0,1],[8,0],[0,8]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+#b = #wg.layout<{register: [[8,0],[1,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]]}>
+#c = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+func.func @f(%a: tensor<16x16xbf16, #a>, %b: tensor<16x8xbf16, #b>, %c: tensor<16x8xf32, #c>) {
+  // expected-error @+2 {{'wg.mma_sync' op operand b has a layout that mma.sync does not have: expected #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]]}>}}
+  // expected-note @+1 {{element (1, 0) sits in warp 0 lane 0 register 1 on the left and in warp 0 lane 0 register 2 on the right}}
+  %d = wg.mma_sync %a, %b, %c : tensor<16x16xbf16, #a>, tensor<16x8xbf16, #b>, tensor<16x8xf32, #c>
+  return
+}
+
+// -----
+
+#a = #wg.layout<{register: [[0,1]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]} repeat {register: [0,8] x 2}>
+#b = #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]]}>
+#c = #wg.layout<{register: [[0,1]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]]}>
+func.func @f(%a: tensor<8x16xbf16, #a>, %b: tensor<16x8xbf16, #b>, %c: tensor<8x8xf32, #c>) {
+  // expected-error @+1 {{'wg.mma_sync' op the accumulator is no fragment: a product of mma.sync has a multiple of 16 rows, found 8}}
+  %d = wg.mma_sync %a, %b, %c : tensor<8x16xbf16, #a>, tensor<16x8xbf16, #b>, tensor<8x8xf32, #c>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{'wg.team' op has no role that ends in wg.give: expected one, which executes the rest of the kernel}}
+  wg.team {
+    wg.role @load warps(1) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  wg.team {
+    // expected-note @+1 {{the other one is here}}
+    wg.role @a warpgroups(1) {
+      wg.give
+    }
+    // expected-error @+1 {{'wg.role' op gives results, and so does another role of the team: expected one that executes the rest of the kernel}}
+    wg.role @b warpgroups(1) {
+      wg.give
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  wg.team {
+    // expected-error @+1 {{'wg.role' op executes the rest of the kernel: expected whole warpgroups that work together, found 1 warps}}
+    wg.role @a warps(1) {
+      wg.give
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  wg.team {
+    wg.role @a warpgroups(1) {
+      wg.give
+    }
+    // expected-error @+1 {{'wg.role' op has the name of another role: give each its own}}
+    wg.role @a warps(1) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  wg.team {
+    // expected-error @+1 {{'arith.constant' op cannot stand between the roles of a team: move it before the wg.team or into a wg.role}}
+    %c = arith.constant 0 : i32
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  %n = wg.team -> i32 {
+    wg.role @a warpgroups(1) {
+      %c = arith.constant 0 : i64
+      // expected-error @+1 {{'wg.give' op gives other types than the team has as results: expected ('i32'), found ('i64')}}
+      wg.give %c : i64
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  wg.specialize {
+    wg.role @a warpgroups(1) {
+      // expected-error @+1 {{'wg.give' op stands in a role of its own: expected a role of a wg.team}}
+      wg.give
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f(%ring: !wg.ring<[!wg.buffer<64x64xbf16, swizzle = 128>]>) {
+  wg.specialize {
+    wg.role @a warpgroups(1) {
+      %c = wg.cursor consumer %ring : !wg.ring<[!wg.buffer<64x64xbf16, swizzle = 128>]>
+      // expected-error @+1 {{'wg.keep' op stands in a role of its own: expected a role of a wg.team}}
+      wg.keep %ring[%c] : !wg.ring<[!wg.buffer<64x64xbf16, swizzle = 128>]>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @f(%ring: !wg.ring<[!wg.buffer<64x64xbf16, swizzle = 128>]>, %w: i1) {
+  wg.team {
+    wg.role @a warpgroups(1) {
+      scf.if %w {
+        // expected-error @+1 {{'wg.cursor' op stands in a loop or branch of a team's role: expected at its start, since it is where the role goes on}}
+        %c = wg.cursor consumer %ring : !wg.ring<[!wg.buffer<64x64xbf16, swizzle = 128>]>
+      }
+      wg.give
+    }
+  }
+  return
+}

@@ -62,15 +62,55 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
     }
     ```
 
-    A product of 1, 2, 4, ... 32 rows has them repeated to the 64 of an instruction, and one of the equal results is taken. A
-    product that wgmma does not know (f32 without tf32, f64, extents that it has not) becomes a loop over K of
-    column times row in registers.
+    Which unit multiplies: `wg.mma` if the types are its own, M is a multiple of 64, N of 8 (of integers beyond 32: of 16) up to 256 and K of
+    32 bytes. Else `wg.mma_sync`, which has f64 as well, if M is a multiple of 16, N of 8 and K of an instruction's: it reads
+    slots of rings into registers, takes what the role has loaded or computed itself from where it is, and is never in flight. 1, 2, 4 or 8 rows
+    are repeated to 16, and one of the equal results is taken. Else (f32 without tf32, other extents) a loop over K of column
+    times row in registers. A remark says so where it is not the first, and why. Products in roles that a kernel has
+    already become `wg.mma_sync`, or a loop.
+
+    A kernel with a `wg.team` gets the roles of its teams: the one that gives their results executes all of the kernel, the
+    others their parts of the teams, what control flow around these needs, and nothing else. Cursors of rings are carried from
+    one execution of a team to the next.
+
+    ```mlir
+    scf.for %tile = %first to %last step %ctas : i32 {
+      %sum = wg.team -> tensor<128x256xf32> {
+        wg.role @load warps(1) {
+          %p = wg.cursor producer %ring : ...
+          %p1 = wg.fill %ring[%p] ...
+          wg.keep %ring[%p1] : ...
+        }
+        wg.role @multiply warpgroups(2) {
+          ...
+          wg.give %acc : tensor<128x256xf32>
+        }
+      }
+      tile.store %sum, %C[%row, %column] : ...
+    }
+    // becomes
+    wg.specialize {
+      wg.role @load warps(1) {
+        %p = wg.cursor producer %ring : ...
+        %p9 = scf.for %tile = %first to %last step %ctas iter_args(%p0 = %p) -> (!wg.cursor) : i32 {
+          %p1 = wg.fill %ring[%p0] ...
+          scf.yield %p1 : !wg.cursor
+        }
+      }
+      wg.role @multiply warpgroups(2) {
+        scf.for ... {
+          ...
+          tile.store %acc, %C[%row, %column] : ...
+        }
+      }
+    }
+    ```
 
     Hints: `warps` (4, 8 or 12) of the role that computes, `stages` of rings in loops. Tiles stay without a layout, but for
     those that wgmma prescribes; `wg.convert_layout` stands where the two meet.
 
     Runs on the module, since what a kernel asks of its caller stands in the host plan. Kernels with a `wg.specialize` or a
-    `known_block_size` are in the wg phase already and are left as they are.
+    `known_block_size` are in the wg phase already and are left as they are, but for products in roles.
 
     Preconditions: kernels have one block.
   }];

@@ -9,6 +9,8 @@ include "girih/Dialect/WG/IR/WGBufferOps.td"
 include "girih/Dialect/WG/IR/WGRingOps.td"
 include "girih/Dialect/WG/IR/WGCopyOps.td"
 include "girih/Dialect/WG/IR/WGMmaOps.td"
+include "girih/Dialect/WG/IR/WGMmaSyncOps.td"
+include "girih/Dialect/WG/IR/WGTeamOps.td"
 include "girih/Dialect/WG/IR/WGBarrierOps.td"
 
 #endif // GIRIH_DIALECT_WG_IR_WG_TD

@@ -48,7 +48,8 @@ def WG_SpecializeOp : WG_Op<"specialize", [NoTerminator, SingleBlock, RecursiveM
 }
 
 def WG_RoleOp : WG_Op<"role", [NoTerminator, SingleBlock, RecursiveMemoryEffects,
-                               MemoryEffects<[MemWrite<WG_Execution>]>, HasParent<"::girih::wg::SpecializeOp">]> {
+                               MemoryEffects<[MemWrite<WG_Execution>]>,
+                               ParentOneOf<["::girih::wg::SpecializeOp", "::girih::wg::TeamOp"]>]> {
   let summary = "what some of the CTA's warps do";
   let description = [{
     `warpgroups(n)` gives the role n whole warpgroups, `warps(n)` n warps; the last warpgroup is filled up with idle
