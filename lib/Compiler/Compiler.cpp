@@ -228,7 +228,8 @@ bool Compiler::Impl::generate(mlir::ModuleOp module, mlir::gpu::GPUModuleOp devi
   llvm::LLVMContext llvmContext;
   llvmContext.setDiscardValueNames(!options.emit.llvm);
   target::attachDebugScopes(device);
-  auto llvmModule = target::translate(device, llvmContext, *machine, result.diagnostics);
+  auto llvmModule = target::translate(device, llvmContext, *machine,
+                                      /*verify=*/options.emit.llvm, result.diagnostics);
   if (!llvmModule)
     return false;
   target::markConvergent(*llvmModule);

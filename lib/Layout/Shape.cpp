@@ -103,13 +103,11 @@ Result<Layout> merged(const Layout &layout, const Extents &result,
   }
   // Which registers hold the same must not depend on the thread.
   bool same = true;
+  std::vector<Point> names(static_cast<size_t>(registers)); // of the thread being visited
   detail::forEachSlot(layout.spec(), [&](const Point &slot, const Point &element) {
-    int32_t representative = first[classOf[static_cast<size_t>(slot[Dim::Register])]];
-    if (!same || representative == slot[Dim::Register])
-      return;
-    Point other = slot;
-    other[Dim::Register] = representative;
-    same = name(element) == name(layout.apply(other));
+    size_t reg = static_cast<size_t>(slot[Dim::Register]);
+    names[reg] = name(element);
+    same = same && names[reg] == names[static_cast<size_t>(first[classOf[reg]])];
   });
   if (!same)
     return LayoutError{"which registers hold the same element differs from thread to thread"};
@@ -185,12 +183,17 @@ Point elementOf(const Extents &shape, const Extents &index) {
   return Point::element(row, index.back());
 }
 
-Extents indexOf(const Extents &shape, const Point &element) {
-  Extents index(shape.size());
+void indexInto(Extents &index, const Extents &shape, const Point &element) {
+  index.resize(shape.size());
   index.back() = element[Dim::Col];
   int32_t row = element[Dim::Row];
   for (size_t i = shape.size() - 1; i-- > 0; row /= shape[i])
     index[i] = row % shape[i];
+}
+
+Extents indexOf(const Extents &shape, const Point &element) {
+  Extents index;
+  indexInto(index, shape, element);
   return index;
 }
 
@@ -204,8 +207,9 @@ Result<Layout> reduceOf(const Layout &layout, const Extents &shape, int32_t dim)
       return LayoutError{"a tile of one dimension reduces to a number, which has no layout"};
     Extents result = shape;
     result.erase(result.begin() + dim);
+    Extents index;
     return merged(layout, result, [&](const Point &element) {
-      Extents index = indexOf(shape, element);
+      indexInto(index, shape, element);
       index.erase(index.begin() + dim);
       return elementOf(result, index);
     });
@@ -220,8 +224,9 @@ Result<Layout> expandOf(const Layout &layout, const Extents &shape, int32_t dim)
       return *error;
     Extents result = shape;
     result.insert(result.begin() + dim, 1);
+    Extents index;
     return renamed(layout, result, [&](const Point &element) {
-      Extents index = indexOf(shape, element);
+      indexInto(index, shape, element);
       index.insert(index.begin() + dim, 0);
       return elementOf(result, index);
     });
@@ -251,12 +256,13 @@ Result<Layout> broadcastOf(const Layout &layout, const Extents &shape, const Ext
         copies *= result[i];
       }
     int32_t registers = layout.inSize(Dim::Register);
+    Extents index;
     return fitLayout(
         insOf(layout, registers * copies), {Dim::Row, Dim::Col},
         [&](Point slot) {
           int32_t copy = slot[Dim::Register] / registers;
           slot[Dim::Register] %= registers;
-          Extents index = indexOf(shape, layout.apply(slot));
+          indexInto(index, shape, layout.apply(slot));
           for (size_t i : repeated) {
             index[i] = copy % result[i];
             copy /= result[i];
@@ -275,8 +281,9 @@ Result<Layout> broadcastSourceOf(const Layout &layout, const Extents &result,
                         return *error;
                       if (auto error = broadcastError(source, result))
                         return *error;
+                      Extents index;
                       return merged(layout, source, [&](const Point &element) {
-                        Extents index = indexOf(result, element);
+                        indexInto(index, result, element);
                         for (size_t i = 0; i < index.size(); ++i)
                           if (source[i] == 1)
                             index[i] = 0;
@@ -299,8 +306,9 @@ Result<Layout> transposeOf(const Layout &layout, const Extents &shape,
     if (result.size() != shape.size() || order.size() != shape.size())
       return LayoutError{"the order names each of the " + std::to_string(shape.size()) +
                          " dimensions once"};
+    Extents from, index(shape.size());
     return renamed(layout, result, [&](const Point &element) {
-      Extents from = indexOf(shape, element), index(shape.size());
+      indexInto(from, shape, element);
       for (size_t i = 0; i < index.size(); ++i)
         index[i] = from[static_cast<size_t>(order[i])];
       return elementOf(result, index);
@@ -332,12 +340,13 @@ Result<Layout> joinOf(const Layout &layout, const Extents &shape) {
       return *error;
     Extents result = shape;
     result.push_back(2);
+    Extents index;
     return fitLayout(
         insOf(layout, 2 * layout.inSize(Dim::Register)), {Dim::Row, Dim::Col},
         [&](Point slot) {
           int32_t place = slot[Dim::Register] % 2;
           slot[Dim::Register] /= 2;
-          Extents index = indexOf(shape, layout.apply(slot));
+          indexInto(index, shape, layout.apply(slot));
           index.push_back(place);
           return elementOf(result, index);
         },
@@ -357,8 +366,9 @@ Result<Layout> splitOf(const Layout &layout, const Extents &shape) {
       return part;
     Extents half(shape.begin(), shape.end() - 1);
     for (int32_t place : {0, 1}) {
+      Extents index;
       auto sources = registerSources(layout, *part, [&](const Point &element) {
-        Extents index = indexOf(half, element);
+        indexInto(index, half, element);
         index.push_back(place);
         return elementOf(shape, index);
       });
@@ -385,10 +395,12 @@ Result<Layout> coordinateOf(const Layout &layout, const Extents &shape, int32_t 
         spec.repeats.push_back({repeat.dim, {repeat.step[coordinate]}, repeat.extent});
       return Layout::create(spec);
     }
-    return fitLayout(
-        insOf(layout, layout.inSize(Dim::Register)), {Dim::Row}, [&](const Point &slot) {
-          return Point::element(indexOf(shape, layout.apply(slot))[static_cast<size_t>(dim)], 0);
-        });
+    Extents index;
+    return fitLayout(insOf(layout, layout.inSize(Dim::Register)), {Dim::Row},
+                     [&](const Point &slot) {
+                       indexInto(index, shape, layout.apply(slot));
+                       return Point::element(index[static_cast<size_t>(dim)], 0);
+                     });
   });
 }
 

@@ -90,8 +90,9 @@ target::createTargetMachine(const TargetSpec &spec, std::vector<Diagnostic> &dia
   // What the kernel's author did not ask for is not contracted; ptxas has --fmad of its own and
   // obeys the .rn that LLVM prints then.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  auto level = spec.optLevel >= 3   ? llvm::CodeGenOptLevel::Aggressive
-               : spec.optLevel == 2 ? llvm::CodeGenOptLevel::Default
+  // What Aggressive adds are two rounds of value numbering, which find nothing after our own
+  // passes.
+  auto level = spec.optLevel >= 2   ? llvm::CodeGenOptLevel::Default
                : spec.optLevel == 1 ? llvm::CodeGenOptLevel::Less
                                     : llvm::CodeGenOptLevel::None;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
@@ -100,7 +101,7 @@ target::createTargetMachine(const TargetSpec &spec, std::vector<Diagnostic> &dia
 
 std::unique_ptr<llvm::Module> target::translate(mlir::Operation *gpuModule,
                                                 llvm::LLVMContext &context,
-                                                const llvm::TargetMachine &machine,
+                                                const llvm::TargetMachine &machine, bool verify,
                                                 std::vector<Diagnostic> &diagnostics) {
   // Unknown ops make MLIR's translation emit an error of its own; what it says of an op without an
   // interface is about MLIR's insides, so the phase is checked first.
@@ -118,7 +119,8 @@ std::unique_ptr<llvm::Module> target::translate(mlir::Operation *gpuModule,
                      "' is left after the passes; expected only llvm and nvvm operations");
     return nullptr;
   }
-  auto module = mlir::translateModuleToLLVMIR(gpuModule, context, "girih");
+  auto module = mlir::translateModuleToLLVMIR(gpuModule, context, "girih",
+                                              /*disableVerification=*/!verify);
   if (!module) {
     if (diagnostics.empty())
       diagnostics.push_back(makeError("the module could not be translated to LLVM IR"));

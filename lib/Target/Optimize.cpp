@@ -70,7 +70,7 @@ static void buildPipeline(llvm::PassBuilder &builder, llvm::ModulePassManager &p
   function.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(induction)));
 
   function.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  function.addPass(llvm::GVNPass());
+  function.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false).setLoadPRE(false)));
   function.addPass(llvm::SCCPPass());
   function.addPass(llvm::InstCombinePass(oneRound()));
   function.addPass(llvm::ADCEPass());

@@ -22,6 +22,8 @@ using Extents = std::vector<int32_t>;
 Point elementOf(const Extents &shape, const Extents &index);
 /// The index of an element (row, col).
 Extents indexOf(const Extents &shape, const Point &element);
+/// The same into a vector that is there already: for loops over all elements.
+void indexInto(Extents &index, const Extents &shape, const Point &element);
 
 // Each takes the source's layout and shape. A refusal says what of the map has no form.
 

@@ -64,7 +64,7 @@ std::unique_ptr<llvm::TargetMachine> createTargetMachine(const TargetSpec &spec,
 /// Null with a diagnostic if an op has no translation (the module is in an earlier phase). MLIR's
 /// own diagnostics go to the context's handler.
 std::unique_ptr<llvm::Module> translate(mlir::Operation *gpuModule, llvm::LLVMContext &context,
-                                        const llvm::TargetMachine &machine,
+                                        const llvm::TargetMachine &machine, bool verify,
                                         std::vector<Diagnostic> &diagnostics);
 
 /// Marks every inline-asm call, every function with a body and every call of one as convergent.

@@ -106,11 +106,11 @@ LogicalResult withoutLayout(Operation *op) {
 /// What a result's index is made of, besides the shapes of source and result.
 enum class Renaming { Expand, Broadcast, Transpose, Reshape, Split, Join, Same, Listed };
 
-/// Which register of the source each register of a result is. `from` leads from an index of the
-/// result to one of the source, as `renaming` and the numbers `how` say.
+/// Which register of the source each register of a result is. `from` makes an index of the source
+/// of one of the result, as `renaming` and the numbers `how` say.
 LogicalResult planRename(Operation *op, const Layout &source, RankedTensorType result,
                          Renaming renaming, ArrayRef<int64_t> how,
-                         const std::function<Extents(Extents)> &from, const Extents &sourceShape,
+                         const std::function<void(Extents &)> &from, const Extents &sourceShape,
                          std::vector<int32_t> &sources) {
   Extents shape = extentsOf(result);
   std::vector<int32_t> name = {static_cast<int32_t>(renaming), static_cast<int32_t>(how.size())};
@@ -118,9 +118,14 @@ LogicalResult planRename(Operation *op, const Layout &source, RankedTensorType r
   llvm::append_range(name, sourceShape);
   name.push_back(-1);
   llvm::append_range(name, shape);
+  Extents index;
   Result<std::vector<int32_t>> found = registerSources(
       source, getLayout(result).getLayout(),
-      [&](const Point &element) { return elementOf(sourceShape, from(indexOf(shape, element))); },
+      [&](const Point &element) {
+        indexInto(index, shape, element);
+        from(index);
+        return elementOf(sourceShape, index);
+      },
       name);
   if (!found)
     return op->emitOpError("would move elements to other threads: ")
@@ -132,7 +137,7 @@ LogicalResult planRename(Operation *op, const Layout &source, RankedTensorType r
 
 /// An op that renames the registers of its one source.
 LogicalResult planRename(Operation *op, Value source, Renaming renaming, ArrayRef<int64_t> how,
-                         const std::function<Extents(Extents)> &from, ConversionState &state) {
+                         const std::function<void(Extents &)> &from, ConversionState &state) {
   auto type = cast<RankedTensorType>(source.getType());
   std::vector<std::vector<int32_t>> renames;
   for (Value result : op->getResults()) {
@@ -151,29 +156,23 @@ LogicalResult planShape(Operation *op, ConversionState &state) {
   if (auto expand = dyn_cast<tile::ExpandOp>(op))
     return planRename(
         op, expand.getSource(), Renaming::Expand, {static_cast<int64_t>(expand.getDim())},
-        [&](Extents index) {
-          index.erase(index.begin() + expand.getDim());
-          return index;
-        },
-        state);
+        [&](Extents &index) { index.erase(index.begin() + expand.getDim()); }, state);
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
     return planRename(
         op, broadcast.getSource(), Renaming::Broadcast, {},
-        [&](Extents index) {
+        [&](Extents &index) {
           for (auto [i, extent] : llvm::enumerate(broadcast.getSource().getType().getShape()))
             if (extent == 1)
               index[i] = 0;
-          return index;
         },
         state);
   if (auto transpose = dyn_cast<tile::TransposeOp>(op))
     return planRename(
         op, transpose.getSource(), Renaming::Transpose, transpose.getOrder(),
-        [&](Extents index) {
-          Extents from(index.size());
+        [&](Extents &index) {
+          Extents to = index;
           for (auto [i, dim] : llvm::enumerate(transpose.getOrder()))
-            from[dim] = index[i];
-          return from;
+            index[dim] = to[i];
         },
         state);
   if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
@@ -181,33 +180,24 @@ LogicalResult planShape(Operation *op, ConversionState &state) {
     Extents from = extentsOf(reshape.getSource().getType());
     return planRename(
         op, reshape.getSource(), Renaming::Reshape, {},
-        [&](const Extents &index) {
+        [&](Extents &index) {
           int32_t number = 0;
           for (size_t i = 0; i < to.size(); ++i)
             number = number * to[i] + index[i];
-          Extents result(from.size());
+          index.resize(from.size());
           for (size_t i = from.size(); i-- > 0; number /= from[i])
-            result[i] = number % from[i];
-          return result;
+            index[i] = number % from[i];
         },
         state);
   }
   auto split = cast<tile::SplitOp>(op);
   if (failed(planRename(
-          op, split.getSource(), Renaming::Split, {0},
-          [](Extents index) {
-            index.push_back(0);
-            return index;
-          },
+          op, split.getSource(), Renaming::Split, {0}, [](Extents &index) { index.push_back(0); },
           state)))
     return failure();
   std::vector<std::vector<int32_t>> first = state.renames[op];
   if (failed(planRename(
-          op, split.getSource(), Renaming::Split, {1},
-          [](Extents index) {
-            index.push_back(1);
-            return index;
-          },
+          op, split.getSource(), Renaming::Split, {1}, [](Extents &index) { index.push_back(1); },
           state)))
     return failure();
   state.renames[op].front() = first.front();
@@ -225,12 +215,8 @@ LogicalResult planJoin(tile::JoinOp op, ConversionState &state) {
   Result<Layout> place = coordinateOf(to, shape, static_cast<int32_t>(shape.size()) - 1);
   std::vector<int32_t> sources;
   if (failed(planRename(
-          op, layout, tile, Renaming::Join, {},
-          [](Extents index) {
-            index.pop_back();
-            return index;
-          },
-          half, sources)))
+          op, layout, tile, Renaming::Join, {}, [](Extents &index) { index.pop_back(); }, half,
+          sources)))
     return failure();
   bool uniform = static_cast<bool>(place);
   for (size_t i = 0; uniform && i < place->spec().bases.size(); ++i)
@@ -279,8 +265,7 @@ template <typename Op> LogicalResult planCombining(Op op, ConversionState &state
       return withoutLayout(op);
     std::vector<int32_t> sources;
     if (failed(planRename(
-            op, *left, result, Renaming::Same, {}, [](Extents index) { return index; },
-            extentsOf(result), sources)))
+            op, *left, result, Renaming::Same, {}, [](Extents &) {}, extentsOf(result), sources)))
       return failure();
     for (Value other : op.getResults())
       if (cast<RankedTensorType>(other.getType()).getEncoding() != result.getEncoding())
@@ -356,7 +341,7 @@ template <typename Op> LogicalResult planListed(Op op, ConversionState &state) {
   ListedDim listed{static_cast<int64_t>(op.getDim()), {}};
   if (failed(planRename(
           op, getLayout(places).getLayout(), tile, Renaming::Listed, {listed.dim},
-          [&](const Extents &index) { return Extents{index[static_cast<size_t>(listed.dim)]}; },
+          [&](Extents &index) { index = {index[static_cast<size_t>(listed.dim)]}; },
           extentsOf(places), listed.numberOf)))
     return failure();
   state.vectors[op] =
