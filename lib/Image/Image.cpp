@@ -20,6 +20,14 @@ Bytes setSources(std::string_view image, const std::vector<Source> &sources) {
   return withSections(image, {{std::string(locationSection), table.print()}});
 }
 
+Bytes withoutTraces(std::string_view image) {
+  Sections sections;
+  for (std::string_view name : {ptxSection, locationSection, manifestSection})
+    if (std::optional<std::string_view> contents = readSection(image, name))
+      sections.emplace_back(name, *contents);
+  return withSections(image, sections);
+}
+
 LocationTable readLocations(std::string_view image) {
   std::optional<std::string_view> section = readSection(image, locationSection);
   return section ? LocationTable::parse(*section) : LocationTable();

@@ -11,6 +11,7 @@
 
 #include "CheckArguments.h"
 
+#include "girih/Image/Image.h"
 #include "girih/Image/PackageFile.h"
 
 #include <algorithm>
@@ -177,6 +178,23 @@ Wait PackagedKernel::launch(Device &device, const std::vector<Argument> &argumen
   if (std::find(absent.begin(), absent.end(), true) == absent.end())
     return program.launch(device, arguments, stream, interrupted, print);
   return program.launch(device, withoutAbsent(arguments), stream, interrupted, print);
+}
+
+std::string Package::write(std::string_view index, const std::vector<ImageToPack> &images) {
+  try {
+    std::vector<image::Bytes> packed;
+    for (const ImageToPack &image : images) {
+      std::vector<image::Source> places;
+      for (const Source &source : image.sources)
+        places.push_back({source.name, source.file, source.firstLine});
+      packed.push_back(image::withoutTraces(image::setSources(image.bytes, places)));
+    }
+    std::string bytes = image::writePackageFile(index, packed);
+    Package check(bytes);
+    return bytes;
+  } catch (const image::Error &error) {
+    throw Error(error.what());
+  }
 }
 
 Package::Package(std::string_view bytes) {

@@ -1,5 +1,5 @@
-//===- Program.cpp - A package, ready to be called
-//-----------------------------------------------===//
+//===- Program.cpp - An image, ready to be called
+//------------------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -89,6 +89,10 @@ _LAZY = {
     "asarray": "girih.runtime.array",
     "empty": "girih.runtime.array",
     "from_dlpack": "girih.runtime.array",
+    "ArraySpec": "girih.lang.spec",
+    "export": "girih.packages.export",
+    "load": "girih.packages.load",
+    "variant": "girih.packages.signature",
 }
 _LAZY_MODULES = {"device": "girih.runtime.device", "emulator": "girih.emulator"}
 
@@ -100,6 +104,10 @@ if TYPE_CHECKING:
     from typing import Literal as Out
 
     from girih import emulator as emulator
+    from girih.lang.spec import ArraySpec as ArraySpec
+    from girih.packages.export import export as export
+    from girih.packages.load import load as load
+    from girih.packages.signature import variant as variant
     from girih.runtime import device as device
     from girih.runtime.array import Array as Array
     from girih.runtime.array import asarray as asarray

@@ -9,6 +9,7 @@
 #include "Array.h"
 #include "Entry.h"
 #include "Errors.h"
+#include "Package.h"
 #include "Program.h"
 
 #include <nanobind/stl/string.h>
@@ -23,6 +24,7 @@ NB_MODULE(_runtime, module) {
   bindArray(module);
   bindEntry(module);
   bindProgram(module);
+  bindPackage(module);
   module.def("synchronize", &synchronize,
              "Waits for every launch. Raises girih.DeviceError if one of them failed.");
   module.def(

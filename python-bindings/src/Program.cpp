@@ -153,6 +153,12 @@ void bindProgram(nb::module_ &module) {
       .def_prop_ro(
           "name", [](const rt::Program &program) { return program.manifest().name; },
           "The kernel's name.")
+      .def_prop_ro(
+          "image",
+          [](const rt::Program &program) {
+            return nb::bytes(program.bytes().data(), program.bytes().size());
+          },
+          "The image, with the sources in its location table.")
       .def_prop_ro("parameters", &parameters,
                    "One dict per parameter: name, kind, dtype, and for arrays rank, contiguous, "
                    "access.")

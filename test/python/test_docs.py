@@ -70,8 +70,9 @@ def run_block(code, path, namespace):
     return output.getvalue().replace(f"{path.parent}/", "")
 
 
-def test_examples_of_the_language_run(tmp_path):
+def test_examples_of_the_language_run(tmp_path, monkeypatch):
     """One test, since the examples build on each other."""
+    monkeypatch.chdir(tmp_path)  # where they write files
     if not gr.device.is_emulated():
         pytest.skip("the page sets options of the emulated device")
     namespace = {}

@@ -17,6 +17,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <cstring>
 #include <link.h>
 #include <unistd.h>
 
@@ -24,16 +26,24 @@ using namespace girih;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("girih-compile");
-static cl::opt<std::string> inputFile(cl::Positional, cl::desc("KERNEL.mlir (- for stdin)"),
+static cl::opt<std::string> inputFile(cl::Positional,
+                                      cl::desc("KERNEL.mlir (- for stdin) or KERNELS.py"),
                                       cl::cat(category));
 static cl::opt<std::string>
     outputFolder("o",
-                 cl::desc("Write NAME.ptx, NAME.cubin (the package: cubin, PTX, locations and "
-                          "manifest in one file) and manifest.json into this folder"),
+                 cl::desc("Write NAME.ptx, NAME.cubin (the image: cubin, PTX, locations and "
+                          "manifest in one file) and manifest.json into this folder; of a .py file "
+                          "a package and a C header"),
                  cl::value_desc("folder"), cl::cat(category));
+// Read by girih-export; here for --help.
+static cl::list<std::string>
+    signatures("signature",
+               cl::desc("For a .py file, which girih-export compiles: a call with dtypes in the "
+                        "place of arrays, as in 'matmul(bf16, bf16, f32) when M <= 64'"),
+               cl::value_desc("call"), cl::cat(category));
 static cl::opt<std::string>
     emitKind("emit",
-             cl::desc("Print one stage to stdout: tile, wg, nvvm, llvm, ptx, cubin (the package), "
+             cl::desc("Print one stage to stdout: tile, wg, nvvm, llvm, ptx, cubin (the image), "
                       "sass (through nvdisasm) or report (resources and times)"),
              cl::value_desc("stage"), cl::cat(category));
 static cl::opt<std::string> arch("arch",
@@ -135,6 +145,8 @@ static void printVersion(llvm::raw_ostream &out) {
 static int compileFile(const target::Toolchain &tools) {
   if (inputFile.empty())
     return fail("no input file: girih-compile KERNEL.mlir -o FOLDER, or --help");
+  if (!signatures.empty())
+    return fail("--signature is for .py files: a module says itself what it is compiled for");
   if (outputFolder.empty() && emitKind.empty())
     return fail("nothing to do: say -o FOLDER for a package or --emit=STAGE to print one");
   compiler::Options options;
@@ -205,14 +217,29 @@ static int printFiles(const target::Toolchain &tools) {
   return 0;
 }
 
+/// Becomes girih-export, which reads the same arguments: Python files are read by Python.
+static int exportKernels(char **argv) {
+  llvm::SmallString<256> path(
+      llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(nullptr, nullptr)));
+  llvm::sys::path::append(path, "girih-export");
+  execv(path.c_str(), argv);
+  return fail("cannot start '" + std::string(path) + "', which compiles Python files: " +
+              std::strerror(errno) + "; it comes with girih's Python package");
+}
+
 int main(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i)
+    if (llvm::StringRef(argv[i]).ends_with(".py"))
+      return exportKernels(argv);
   cl::HideUnrelatedOptions(category);
   cl::AddExtraVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(
       argc, argv,
       "girih-compile: from a module in the tile, wg or nvvm phase to PTX, cubin and manifest\n\n"
-      "  girih-compile kernel.mlir -o out/       writes the package\n"
+      "  girih-compile kernel.mlir -o out/       writes the image\n"
       "  girih-compile kernel.mlir --emit=ptx    prints one stage\n"
+      "  girih-compile kernels.py --signature 'softmax(f32, f32)' -o out/\n"
+      "                                          runs girih-export, which writes a package\n"
       "  girih-compile --server                  is a compiler worker\n");
   target::Toolchain tools = target::findToolchain(ptxasPath);
   if (files)

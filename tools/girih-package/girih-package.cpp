@@ -37,7 +37,7 @@ static std::string readFile(const std::string &path) {
   if (file)
     bytes << file.rdbuf();
   if (!file.is_open() || file.bad())
-    throw Error("cannot read " + path + ": " + std::strerror(errno));
+    throw Error(std::string("cannot read it: ") + std::strerror(errno));
   return bytes.str();
 }
 

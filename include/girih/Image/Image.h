@@ -31,6 +31,10 @@ struct Source {
 /// a location table is returned as it is. Throws Error if the image or the table is damaged.
 Bytes setSources(std::string_view image, const std::vector<Source> &sources);
 
+/// `image` with girih's sections written anew: what setSources replaced may have left its bytes in
+/// the file, and so what an image was before. Throws Error if the image is damaged.
+Bytes withoutTraces(std::string_view image);
+
 /// The location table of `image`; an empty table if it has none. Throws Error.
 LocationTable readLocations(std::string_view image);
 

@@ -22,10 +22,14 @@ namespace girih::runtime {
 /// A kernel of a package: one program for each of its variants.
 class GIRIH_RUNTIME_API PackagedKernel {
 public:
+  PackagedKernel(const PackagedKernel &) = delete;
+  PackagedKernel &operator=(const PackagedKernel &) = delete;
+
   const KernelEntry &entry() const { return contents; }
   /// The program of a variant; nullptr if it is for an architecture of which this runtime knows
   /// nothing.
   const Program *program(size_t variant) const { return programs[variant].get(); }
+  Program *program(size_t variant) { return programs[variant].get(); }
 
   /// The first variant for the device's architecture that takes `arguments`, one for each parameter
   /// of the kernel (Absent for an optional one without an argument). Throws LaunchError: for each
@@ -48,11 +52,23 @@ private:
   std::vector<std::unique_ptr<Program>> programs; ///< one per variant
 };
 
+/// An image for a package, and where its functions stand in the source.
+struct ImageToPack {
+  std::string_view bytes;
+  std::vector<Source> sources;
+};
+
 class GIRIH_RUNTIME_API Package {
 public:
+  /// The bytes of a package with this index (docs/Packages.md) and these images. Throws Error if
+  /// they do not fit together.
+  static std::string write(std::string_view index, const std::vector<ImageToPack> &images);
+
   /// Reads a package from memory; the bytes are not needed afterwards. Touches no device. Throws
   /// Error if the package is damaged, of a newer schema or of another ABI.
   explicit Package(std::string_view bytes);
+  Package(const Package &) = delete;
+  Package &operator=(const Package &) = delete;
   /// The same from a file. Throws Error if it cannot be read; messages name the file.
   static std::unique_ptr<Package> load(const std::string &path);
 

@@ -45,7 +45,7 @@ struct Condition {
   int64_t multiple = 1;
 
   /// "M from 1 to 64", "K a multiple of 8".
-  std::string text() const;
+  GIRIH_RUNTIME_API std::string text() const;
 };
 
 /// One image and the calls that it is for.

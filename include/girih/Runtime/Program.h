@@ -1,5 +1,5 @@
-//===- Program.h - A package, ready to be called
-//-------------------------------------------------===//
+//===- Program.h - An image, ready to be called
+//--------------------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -80,6 +80,8 @@ public:
   Program &operator=(const Program &) = delete;
 
   const Manifest &manifest() const { return contents; }
+  /// The image, with the sources in its location table.
+  std::string_view bytes() const { return image; }
 
   /// Throws LaunchError unless that many arguments are one for each parameter.
   void checkCount(size_t arguments) const;

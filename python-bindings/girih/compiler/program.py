@@ -28,6 +28,11 @@ class CompiledProgram(_runtime.Program):
         self._places = places
         self.from_cache = from_cache
 
+    @property
+    def places(self) -> Places:
+        """Where its functions stand."""
+        return self._places
+
     def say_remarks(self) -> None:
         """Prints the remarks if the user asked for them (GIRIH_REMARKS=1)."""
         if os.environ.get("GIRIH_REMARKS", "0") not in ("", "0"):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from girih._runtime import Entry
@@ -21,10 +22,12 @@ from girih.lang.module import ArraySignature, Parameter, emit_module
 from girih.lang.optional import OptionalAnnotation
 from girih.lang.passed import PassedFunction, as_constant
 from girih.lang.source import Definition
+from girih.lang.spec import ArraySpec
 from girih.lang.visitor import is_constant
 
 if TYPE_CHECKING:
     from girih.cache.key import Captured
+    from girih.packages.signature import Signature
 
 
 class Kernel(Entry):
@@ -94,6 +97,26 @@ class Kernel(Entry):
         """
         signature, _ = self._bind(args, kwargs)
         return self._program(signature)
+
+    def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """What of a call's arguments shapes the code, by parameter. Raises LaunchError."""
+        return self._bind(args, kwargs)[0]
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *args: Any,
+        signatures: Sequence[Signature] = (),
+        arch: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes a package with this kernel for calls with the signature of these arguments, and those of
+        ``signatures``; see ``girih.export``."""
+        from girih.packages.export import export
+        from girih.packages.signature import Variant
+
+        example = [Variant(args, kwargs)] if args or kwargs else []
+        export(path, {self: [*example, *signatures]}, arch=arch)
 
     def _inspect(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Every stage of the compilation for a call with these arguments, by name: texts "python", "tile",
@@ -204,17 +227,39 @@ class Kernel(Entry):
     ) -> ArraySignature:
         from girih.runtime.launch import describe_argument
 
+        if isinstance(value, (DType, ArraySpec)):
+            return self._specified(name, annotation, value)
         array = describe_argument(self.function.__name__, name, value)
-        if annotation.dims is not None and array.rank != len(annotation.dims):
+        self._check_rank(name, annotation, array.rank)
+        return ArraySignature(array.dtype, array.rank, *array.promises())
+
+    def _specified(
+        self, name: str, annotation: ArrayAnnotation, value: DType | ArraySpec
+    ) -> ArraySignature:
+        """The signature of an array that is only spoken of."""
+        spec = ArraySpec(value) if isinstance(value, DType) else value
+        rank = spec.rank
+        if rank is None:
+            if annotation.dims is None:
+                self._refuse(
+                    f"{name} takes any number of dimensions: say it, as in "
+                    f"gr.ArraySpec({spec.dtype}, rank=2)"
+                )
+            rank = len(annotation.dims)
+        self._check_rank(name, annotation, rank)
+        try:
+            return ArraySignature(spec.dtype, rank, *spec.promises(rank))
+        except ValueError as error:
+            self._refuse(f"{name}: {error}")
+
+    def _check_rank(self, name: str, annotation: ArrayAnnotation, rank: int) -> None:
+        if annotation.dims is not None and rank != len(annotation.dims):
             self._refuse(
-                f"{name} has {array.rank} dimensions, expected {len(annotation.dims)}: "
+                f"{name} has {rank} dimensions, expected {len(annotation.dims)}: "
                 f"[{', '.join(map(str, annotation.dims))}]"
             )
-        if array.rank > MAX_RANK:
-            self._refuse(
-                f"{name} has {array.rank} dimensions, expected at most {MAX_RANK}: merge some"
-            )
-        return ArraySignature(array.dtype, array.rank, *array.promises())
+        if rank > MAX_RANK:
+            self._refuse(f"{name} has {rank} dimensions, expected at most {MAX_RANK}: merge some")
 
     def _check_scalar(self, name: str, dtype: DType, value: Any) -> None:
         if getattr(value, "ndim", 0):

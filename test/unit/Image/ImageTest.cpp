@@ -4,6 +4,8 @@
 // print the same instructions as before.
 #include "girih/Image/Image.h"
 
+#include "TinyElf.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -143,6 +145,23 @@ TEST_F(Cubin, SourcesAreSetWithoutTouchingTheRest) {
 TEST_F(Cubin, AnImageWithoutATableKeepsItsBytes) {
   EXPECT_EQ(setSources(cubin, {{"add_one", "gemm.py", 12}}), cubin);
   EXPECT_EQ(readLocations(cubin).text(1), "");
+}
+
+TEST(Image, WrittenAnewItHasNoTracesOfEarlierSources) {
+  auto made = [](const char *folder) {
+    LocationTable table;
+    table.functions = {{"matmul", std::string(folder) + "/gemm.py", 12}};
+    std::string image =
+        withSections(TinyElf().bytes(), {{std::string(locationSection), table.print()},
+                                         {std::string(manifestSection), "{}"}});
+    return setSources(image, {{"matmul", "gemm.py", 12}});
+  };
+  std::string one = made("/home/one"), other = made("/elsewhere");
+  ASSERT_THAT(one, HasSubstr("/home/one")); // where the old table was
+  EXPECT_EQ(withoutTraces(one), withoutTraces(other));
+  EXPECT_EQ(withoutTraces(one).find("/home/one"), std::string::npos);
+  EXPECT_EQ(readSection(withoutTraces(one), manifestSection), "{}");
+  EXPECT_EQ(readLocations(withoutTraces(one)).functions[0].file, "gemm.py");
 }
 
 } // namespace
