@@ -25,7 +25,6 @@ NOTHING(cuPointerGetAttributes)
 NOTHING(cuModuleUnload)
 NOTHING(cuFuncSetAttribute)
 NOTHING(cuFuncSetCacheConfig)
-NOTHING(cuLaunchKernelEx)
 NOTHING(cuMemFree_v2)
 NOTHING(cuMemcpyHtoD_v2)
 NOTHING(cuMemcpyDtoH_v2)
@@ -34,6 +33,30 @@ NOTHING(cuMemsetD8Async)
 NOTHING(cuStreamQuery)
 NOTHING(cuTensorMapEncodeTiled)
 NOTHING(cuTensorMapEncodeIm2col)
+
+/* The last launch, for tests: its stream and where its parameters lie. */
+static Handle lastStream;
+static void **lastParameters;
+
+int cuLaunchKernelEx(const void *config, Handle function, void **parameters, void **extra);
+int cuLaunchKernelEx(const void *config, Handle function, void **parameters, void **extra) {
+  (void)function;
+  (void)extra;
+  memcpy(&lastStream, (const char *)config + 32, sizeof(lastStream)); /* CUlaunchConfig::hStream */
+  lastParameters = parameters;
+  return 0;
+}
+
+uint64_t noopStream(void);
+uint64_t noopStream(void) { return (uint64_t)lastStream; }
+
+/* The first eight bytes of a parameter. */
+uint64_t noopParameter(unsigned index);
+uint64_t noopParameter(unsigned index) {
+  uint64_t value;
+  memcpy(&value, lastParameters[index], sizeof(value));
+  return value;
+}
 
 /* Entry points that hand out an object: any address but null. */
 #define HANDLE(name)                                                                                                   \

@@ -107,6 +107,24 @@ def _with_new_scalars(kernel: Any, a: Any, b: Any, c: Any) -> Callable[[], objec
     return call
 
 
+class OnGpu:
+    """An array of another library: it hands out what it is by DLPack."""
+
+    def __init__(self, array: Any) -> None:
+        self.__dlpack__ = array.__dlpack__
+        self.__dlpack_device__ = array.__dlpack_device__
+
+
+def dlpack_call() -> Callable[[], object]:
+    """The call of 3 arrays and 2 scalars with arrays of another library."""
+    import _launch_kernels as kernels
+
+    import girih as gr
+
+    a, b, c = (OnGpu(gr.empty((1024, 1024), gr.bf16)) for _ in range(3))
+    return lambda: kernels.few(a, b, c, 2.5, 3)
+
+
 # Those of which one measurement makes two calls.
 PAIRS = ("python_5_args_moving_us", "bound_moving_us")
 
@@ -161,6 +179,7 @@ def main() -> None:
     options = parser.parse_args()
     nothing = microseconds(lambda: None, options.runs)
     calls = girih_calls()
+    calls["dlpack_5_args_us"] = dlpack_call()
     calls |= {"ctypes_5_args_us": ctypes_call(3, 2), "ctypes_19_args_us": ctypes_call(11, 8)}
     calls |= triton_calls()
     result = {}

@@ -48,6 +48,14 @@ size_t Array::spanBytes() const {
   return (last + 1) * rt::sizeInBytes(view.dtype);
 }
 
+std::shared_ptr<Memory> ownedBy(const Array &array, nb::object owner) {
+  auto kept = std::make_shared<nb::object>(std::move(owner));
+  return std::make_shared<Memory>(array.lowestAddress(), array.spanBytes(), [kept] {
+    nb::gil_scoped_acquire gil;
+    kept->reset();
+  });
+}
+
 std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &shape) {
   std::vector<int64_t> strides(shape.size());
   int64_t stride = 1;
@@ -70,12 +78,12 @@ bool signalArrived() {
   return PyErr_CheckSignals() != 0;
 }
 
-void synchronize() {
+void synchronize(uintptr_t stream) {
   rt::Device &device = rt::Device::get();
   rt::Wait outcome;
   {
     nb::gil_scoped_release released;
-    outcome = device.synchronize(nullptr, signalArrived);
+    outcome = device.synchronize(reinterpret_cast<cuda::CUstream>(stream), signalArrived);
   }
   if (outcome == rt::Wait::Stopped)
     nb::raise_python_error();
@@ -113,6 +121,17 @@ Array makeEmpty(const std::string &dtype, const std::vector<int64_t> &shape,
                               .c_str());
   array.memory = Memory::allocate(array.spanBytes());
   array.view.address = array.memory->address();
+  return array;
+}
+
+/// An array over memory of the GPU that `owner` keeps.
+Array overMemory(const std::string &dtype, const std::vector<int64_t> &shape,
+                 const std::vector<int64_t> &strides, uint64_t address, nb::object owner,
+                 bool readOnly) {
+  Array array;
+  array.view = {address, dtypeNamed(dtype), shape, strides};
+  array.readOnly = readOnly;
+  array.memory = ownedBy(array, std::move(owner));
   return array;
 }
 
@@ -288,6 +307,8 @@ void bindArray(nb::module_ &module) {
       "_describe_dlpack", &describeDlpack, nb::arg("capsule"),
       "(dtype name, shape, strides in elements, address) that the array in a capsule has on the "
       "device; address 0 stands for memory yet to be allocated.");
+  module.def("_is_read_only", &isReadOnly, nb::arg("capsule"),
+             "Whether the array in a DLPack capsule may not be written.");
   nb::class_<Array>(
       module, "Array",
       "An array in device memory. Make one with girih.asarray, girih.empty, girih.zeros "
@@ -295,6 +316,9 @@ void bindArray(nb::module_ &module) {
       .def_static("_empty", &makeEmpty, nb::arg("dtype"), nb::arg("shape"),
                   nb::arg("strides") = nb::none(),
                   "Uninitialised memory for a shape, row-major unless strides are given.")
+      .def_static("_over", &overMemory, nb::arg("dtype"), nb::arg("shape"), nb::arg("strides"),
+                  nb::arg("address"), nb::arg("owner"), nb::arg("read_only"),
+                  "An array over memory of the GPU that an object keeps.")
       .def_static("_from_dlpack", &fromDlpack, nb::arg("capsule"),
                   "Takes over a DLPack capsule: GPU memory is shared, host memory copied.")
       .def("_write", &write, nb::arg("source"),

@@ -48,6 +48,7 @@ private:
 struct Array {
   std::shared_ptr<Memory> memory;
   rt::ArrayArgument view;
+  bool readOnly = false; ///< another library's, who does not want it to be written
 
   int64_t elements() const;
   /// Where the element with the lowest address is: not the first one if strides are negative.
@@ -55,6 +56,9 @@ struct Array {
   /// Bytes from the lowest element to the end of the highest one; 0 for an empty array.
   size_t spanBytes() const;
 };
+
+/// Memory of an array that a Python object keeps alive.
+std::shared_ptr<Memory> ownedBy(const Array &array, nb::object owner);
 
 /// Row-major strides of a shape, in elements.
 std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &shape);
@@ -65,9 +69,9 @@ nb::tuple toTuple(const std::vector<int64_t> &values);
 /// GIL.
 bool signalArrived();
 
-/// Waits for the default stream without the GIL. Raises KeyboardInterrupt and what the device
-/// reports.
-void synchronize();
+/// Waits for a stream, the default one unless it is named, without the GIL. Raises
+/// KeyboardInterrupt and what the device reports.
+void synchronize(uintptr_t stream = 0);
 
 void bindArray(nb::module_ &module);
 

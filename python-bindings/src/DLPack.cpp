@@ -53,6 +53,17 @@ struct ManagedVersioned {
   Tensor tensor;
 };
 
+/// What version 1.3 puts on a type, in a capsule: how to read its arrays without Python code.
+struct ExchangeTable {
+  uint32_t major, minor;
+  const ExchangeTable *previous; ///< of another version
+  void *allocate;
+  int (*fromObject)(void *object, ManagedVersioned **tensor);
+  void *toObject;
+  int (*view)(void *object, Tensor *tensor); ///< null: only the one that owns
+  int (*currentStream)(int32_t deviceType, int32_t deviceId, void **stream);
+};
+
 template <typename T> struct CapsuleNames;
 template <> struct CapsuleNames<Managed> {
   static constexpr const char *fresh = "dltensor", *used = "used_dltensor";
@@ -181,55 +192,88 @@ Array copyFromHost(const Tensor &tensor, rt::ArrayArgument view) {
   return array;
 }
 
-/// An array over a tensor that `keeper` keeps alive.
-Array import(const Tensor &tensor, const std::shared_ptr<Memory> &keeper) {
-  rt::ArrayArgument view = viewOf(tensor);
-  if (isHostMemory(tensor))
-    return copyFromHost(tensor, std::move(view));
-  if (tensor.deviceType != CudaMemory && tensor.deviceType != CudaManaged)
+bool isGpuMemory(const Tensor &tensor) {
+  return tensor.deviceType == CudaMemory || tensor.deviceType == CudaManaged;
+}
+
+/// Raises BufferError unless a tensor is on the GPU that girih runs on.
+void checkDevice(const Tensor &tensor) {
+  if (!isGpuMemory(tensor))
     bufferError("girih cannot take an array from DLPack device type " +
                 std::to_string(tensor.deviceType) + "; expected host or CUDA memory");
   const rt::Driver &driver = rt::Device::get().driver();
   if (driver.isEmulated())
-    bufferError("the array lives on a GPU, but girih runs on the emulated device; copy it to the "
-                "host first");
+    bufferError("the array lives on a GPU, but girih runs on the emulated device: set "
+                "GIRIH_DEVICE=cuda, or copy the array to the host");
   if (tensor.deviceId != driver.device())
     bufferError("the array lives on GPU " + std::to_string(tensor.deviceId) +
                 ", but girih runs on GPU " + std::to_string(driver.device()));
+}
+
+Array shared(const Tensor &tensor, bool readOnly) {
+  checkDevice(tensor);
   Array array;
-  view.address = reinterpret_cast<uint64_t>(dataOf(tensor));
-  array.view = std::move(view);
-  array.memory = std::make_shared<Memory>(array.lowestAddress(), array.spanBytes(), [keeper] {});
+  array.view = viewOf(tensor);
+  array.view.address = reinterpret_cast<uint64_t>(dataOf(tensor));
+  array.readOnly = readOnly;
   return array;
 }
 
-/// Takes the tensor out of a capsule of one kind. The producer gets it back, exactly once, when the
-/// second result goes.
-template <typename T>
-std::pair<const Tensor *, std::shared_ptr<Memory>> takeAs(nb::handle capsule) {
-  auto *managed = static_cast<T *>(PyCapsule_GetPointer(capsule.ptr(), CapsuleNames<T>::fresh));
-  if (!managed)
-    nb::raise_python_error();
-  if constexpr (std::is_same_v<T, ManagedVersioned>)
-    if (managed->major != 1)
-      bufferError("the array comes with DLPack version " + std::to_string(managed->major) +
-                  ", girih reads version 1");
-  PyCapsule_SetName(capsule.ptr(), CapsuleNames<T>::used);
+/// What a capsule held, and who gives it back to its producer, exactly once.
+struct Taken {
+  const Tensor *tensor;
+  bool readOnly;
+  std::shared_ptr<Memory> keeper;
+};
+
+template <typename T> Taken keep(T *managed) {
   auto keeper = std::make_shared<Memory>(0, 0, [managed] {
     if (!managed->deleter)
       return;
     nb::gil_scoped_acquire gil; // the producer may be Python
     managed->deleter(managed);
   });
-  return {&managed->tensor, keeper};
+  bool readOnly = false;
+  if constexpr (std::is_same_v<T, ManagedVersioned>) {
+    if (managed->major != 1)
+      bufferError("the array comes with DLPack version " + std::to_string(managed->major) +
+                  ", girih reads version 1");
+    readOnly = managed->flags & ReadOnly;
+  }
+  return {&managed->tensor, readOnly, keeper};
 }
 
-std::pair<const Tensor *, std::shared_ptr<Memory>> take(nb::handle capsule) {
+/// Takes the tensor out of a capsule of one kind.
+template <typename T> Taken takeAs(nb::handle capsule) {
+  auto *managed = static_cast<T *>(PyCapsule_GetPointer(capsule.ptr(), CapsuleNames<T>::fresh));
+  if (!managed)
+    nb::raise_python_error();
+  PyCapsule_SetName(capsule.ptr(), CapsuleNames<T>::used);
+  return keep(managed);
+}
+
+Taken take(nb::handle capsule) {
   if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<ManagedVersioned>::fresh))
     return takeAs<ManagedVersioned>(capsule);
   if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<Managed>::fresh))
     return takeAs<Managed>(capsule);
   throw nb::type_error("expected a DLPack capsule that nobody has taken yet");
+}
+
+/// The table of an object's type for version 1, if it has one.
+const ExchangeTable *exchangeTable(nb::handle object) {
+  static PyObject *const name = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  nb::object capsule =
+      nb::steal(PyObject_GetAttr(reinterpret_cast<PyObject *>(Py_TYPE(object.ptr())), name));
+  const char *const kind = "dlpack_exchange_api";
+  if (!capsule.is_valid() || !PyCapsule_IsValid(capsule.ptr(), kind)) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  auto *table = static_cast<const ExchangeTable *>(PyCapsule_GetPointer(capsule.ptr(), kind));
+  while (table && table->major != 1)
+    table = table->previous;
+  return table;
 }
 
 /// What an exported capsule keeps alive.
@@ -278,39 +322,76 @@ std::pair<int, int> ownDevice() {
 } // namespace
 
 Array fromDlpack(nb::handle capsule) {
-  auto [tensor, keeper] = take(capsule);
-  return import(*tensor, keeper);
+  Taken taken = take(capsule);
+  if (isHostMemory(*taken.tensor))
+    return copyFromHost(*taken.tensor, viewOf(*taken.tensor));
+  Array array = shared(*taken.tensor, taken.readOnly);
+  array.memory = std::make_shared<Memory>(array.lowestAddress(), array.spanBytes(),
+                                          [keeper = taken.keeper] {});
+  return array;
 }
 
+std::optional<Exchanged> fromExchange(nb::handle object) {
+  const ExchangeTable *table = exchangeTable(object);
+  if (!table)
+    return std::nullopt;
+  Exchanged result;
+  Tensor tensor = {};
+  if (table->view) {
+    if (table->view(object.ptr(), &tensor) != 0)
+      nb::raise_python_error();
+    if (!isGpuMemory(tensor))
+      return std::nullopt;
+    result.array = shared(tensor, /*readOnly=*/false);
+    result.array.memory = ownedBy(result.array, nb::borrow(object));
+  } else {
+    ManagedVersioned *managed = nullptr;
+    if (table->fromObject(object.ptr(), &managed) != 0)
+      nb::raise_python_error();
+    Taken taken = keep(managed);
+    tensor = *taken.tensor;
+    if (!isGpuMemory(tensor))
+      return std::nullopt;
+    result.array = shared(tensor, taken.readOnly);
+    result.array.memory = std::make_shared<Memory>(
+        result.array.lowestAddress(), result.array.spanBytes(), [keeper = taken.keeper] {});
+  }
+  void *stream = nullptr;
+  if (table->currentStream(tensor.deviceType, tensor.deviceId, &stream) != 0)
+    nb::raise_python_error();
+  result.stream = reinterpret_cast<uintptr_t>(stream);
+  return result;
+}
+
+bool isReadOnly(nb::handle capsule) { return take(capsule).readOnly; }
+
 nb::tuple describeDlpack(nb::handle capsule) {
-  auto [tensor, keeper] = take(capsule);
-  rt::ArrayArgument view = viewOf(*tensor);
+  Taken taken = take(capsule);
+  const Tensor &tensor = *taken.tensor;
+  rt::ArrayArgument view = viewOf(tensor);
   // The device's memory for a copy is aligned.
-  uint64_t address = reinterpret_cast<uint64_t>(dataOf(*tensor));
-  if (isHostMemory(*tensor)) {
+  uint64_t address = reinterpret_cast<uint64_t>(dataOf(tensor));
+  if (isHostMemory(tensor)) {
     view.strides = stridesOnDevice(view);
     address = 0;
+  } else {
+    checkDevice(tensor);
   }
   return nb::make_tuple(rt::name(view.dtype), toTuple(view.shape), toTuple(view.strides), address);
 }
 
 void writeBack(const Array &array, nb::handle capsule) {
-  bool readOnly = false;
-  if (PyCapsule_IsValid(capsule.ptr(), CapsuleNames<ManagedVersioned>::fresh))
-    readOnly = static_cast<ManagedVersioned *>(
-                   PyCapsule_GetPointer(capsule.ptr(), CapsuleNames<ManagedVersioned>::fresh))
-                   ->flags &
-               ReadOnly;
-  auto [tensor, keeper] = take(capsule);
-  rt::ArrayArgument view = viewOf(*tensor);
-  if (readOnly || !isHostMemory(*tensor) || view.shape != array.view.shape ||
+  Taken taken = take(capsule);
+  const Tensor &tensor = *taken.tensor;
+  rt::ArrayArgument view = viewOf(tensor);
+  if (taken.readOnly || !isHostMemory(tensor) || view.shape != array.view.shape ||
       view.dtype != array.view.dtype)
     bufferError(
         "an array that the kernel writes must be writable host memory of the same dtype and "
         "shape, which it no longer is");
   synchronize();
   nb::gil_scoped_release released;
-  char *data = dataOf(*tensor);
+  char *data = dataOf(tensor);
   if (view.strides == array.view.strides) {
     rt::Device::get().copyToHost(data, array.view.address, array.spanBytes());
     return;
@@ -368,7 +449,7 @@ nb::object toDlpack(const Array &array, nb::object stream, nb::object maxVersion
   if (tensor.lanes == 0)
     bufferError(std::string("DLPack has no type for ") + rt::name(array.view.dtype));
 
-  uint64_t flags = 0;
+  uint64_t flags = array.readOnly ? ReadOnly : 0;
   size_t bytes = array.spanBytes(), first = array.view.address - array.lowestAddress();
   if (toHost) {
     content->host.resize(std::max<size_t>(bytes, 1));

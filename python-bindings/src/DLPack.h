@@ -13,12 +13,27 @@
 
 #include "Array.h"
 
+#include <optional>
+
 namespace girih::python {
 
 /// Takes over the array in a capsule. GPU memory is shared until the last view is gone; host memory
 /// is copied to the device, into the same order of dimensions where it is dense, else row-major.
 /// Raises BufferError or TypeError with one sentence for what cannot be taken.
 Array fromDlpack(nb::handle capsule);
+
+/// An array that shares a GPU's memory, and the stream on which its library works now.
+struct Exchanged {
+  Array array;
+  uintptr_t stream = 0;
+};
+
+/// The array of an object whose type has DLPack's table of C functions (version 1.3), without a
+/// capsule and without synchronisation. Nothing for types without one and for host memory.
+std::optional<Exchanged> fromExchange(nb::handle object);
+
+/// Whether the array in a capsule may not be written.
+bool isReadOnly(nb::handle capsule);
 
 /// (dtype name, shape, strides in elements, address) of the array that fromDlpack would make of a
 /// capsule; address 0 stands for memory that it would allocate.

@@ -60,17 +60,20 @@ PyObject *launcherCall(PyObject *self, PyObject *const *arguments, size_t flags,
 State &stateOf(PyObject *self) { return *reinterpret_cast<EntryObject *>(self)->state; }
 
 /// The recipe for arguments, moved to the front; null if Python must look at them.
-std::shared_ptr<const Recipe> findRecipe(State &state, PyObject *const *bound) {
-  for (size_t i = 0; i < state.recipes.size(); ++i) {
-    if (!state.recipes[i]->matches(bound))
+std::shared_ptr<const Recipe> findRecipe(State &state, PyObject **bound, Adopter &adopter) {
+  auto &recipes = state.recipes;
+  for (size_t i = 0; i < recipes.size(); ++i) {
+    // Adopting an array may run Python code, and other threads then change the list.
+    std::shared_ptr<const Recipe> recipe = recipes[i];
+    if (!recipe->matches(bound, adopter))
       continue;
-    std::shared_ptr<const Recipe> recipe = state.recipes[i];
-    if (i > 0 || !recipe->isCurrent())
-      state.recipes.erase(state.recipes.begin() + i);
-    if (!recipe->isCurrent())
+    bool isCurrent = recipe->isCurrent();
+    if (isCurrent && !recipes.empty() && recipes.front() == recipe)
+      return recipe;
+    recipes.erase(std::remove(recipes.begin(), recipes.end(), recipe), recipes.end());
+    if (!isCurrent)
       return nullptr;
-    if (i > 0)
-      state.recipes.push_front(recipe);
+    recipes.push_front(recipe);
     return recipe;
   }
   return nullptr;
@@ -130,11 +133,13 @@ PyObject *launch(PyObject *self, PyObject *const *arguments, size_t count, PyObj
     GivenOptions given;
     if (state.bindsFast &&
         state.binder.bind(arguments, count, keywords, bound, takesOptions ? &given : nullptr)) {
-      if (std::shared_ptr<const Recipe> recipe = findRecipe(state, bound)) {
+      LaunchOptions options(given);
+      Adopter adopter(options, given.stream && given.stream != Py_None);
+      if (std::shared_ptr<const Recipe> recipe = findRecipe(state, bound, adopter)) {
         rt::Program &program = recipe->program();
         std::unique_ptr<rt::Call> call = program.borrow();
         recipe->set(*call, bound);
-        launchCall(*call, takesOptions ? LaunchOptions(given) : LaunchOptions());
+        launchCall(*call, options);
         program.giveBack(std::move(call));
         Py_RETURN_NONE;
       }
@@ -164,12 +169,13 @@ PyObject *entryPrepare(PyObject *self, PyObject *const *arguments, Py_ssize_t co
     State &state = stateOf(self);
     PyObject *bound[Binder::most];
     GivenOptions given;
-    std::shared_ptr<const Recipe> recipe;
-    if (state.bindsFast && state.binder.bind(arguments, count, keywords, bound, &given))
-      recipe = findRecipe(state, bound);
+    bool isBound = state.bindsFast && state.binder.bind(arguments, count, keywords, bound, &given);
+    LaunchOptions options(given);
+    Adopter adopter(options, given.stream && given.stream != Py_None);
+    std::shared_ptr<const Recipe> recipe = isBound ? findRecipe(state, bound, adopter) : nullptr;
     if (!recipe)
       throw rt::LaunchError("the arguments cannot be prepared: call the kernel instead");
-    auto prepared = std::make_unique<Prepared>(recipe, LaunchOptions(given));
+    auto prepared = std::make_unique<Prepared>(recipe, options);
     recipe->set(prepared->call, bound);
     recipe->collectArrays(bound, prepared->arrays);
     PyObject *launcher = PyType_GenericAlloc(launcherType, 0);
@@ -336,8 +342,9 @@ PyObject *launcherCall(PyObject *self, PyObject *const *arguments, size_t flags,
     }
     if (count > 0 || keywords) {
       PyObject *bound[Binder::most];
+      Adopter adopter(prepared.options, /*streamIsGiven=*/true);
       if (!stateOf(launcher->entry).binder.bind(arguments, count, keywords, bound, nullptr) ||
-          !prepared.recipe->matches(bound))
+          !prepared.recipe->matches(bound, adopter))
         throw rt::LaunchError(
             prepared.recipe->program().manifest().name +
             ": these arguments have another signature than those that were prepared (dtypes, "

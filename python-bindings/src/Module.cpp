@@ -11,6 +11,7 @@
 #include "Errors.h"
 #include "Package.h"
 #include "Program.h"
+#include "Recipe.h"
 
 #include <nanobind/stl/string.h>
 
@@ -25,8 +26,14 @@ NB_MODULE(_runtime, module) {
   bindEntry(module);
   bindProgram(module);
   bindPackage(module);
-  module.def("synchronize", &synchronize,
-             "Waits for every launch. Raises girih.DeviceError if one of them failed.");
+  module.def("synchronize", &synchronize, nb::arg("stream") = 0,
+             "Waits for every launch on a stream. Raises girih.DeviceError if one of them failed.");
+  module.def(
+      "stream_handle",
+      [](nb::handle stream) { return LaunchOptions({nullptr, stream.ptr()}).stream; },
+      nb::arg("stream").none(),
+      "The handle of a stream that is given as a number or an object; 0 for None. Raises "
+      "girih.LaunchError.");
   module.def(
       "device_name", [] { return rt::Device::get().driver().deviceName(); },
       "The name of the device that runs the kernels.");

@@ -29,8 +29,14 @@ std::string argumentName(const rt::Manifest &manifest, size_t index) {
 }
 
 rt::Argument toArgument(nb::handle object, const rt::Manifest &manifest, size_t index) {
-  if (nb::isinstance<Array>(object))
-    return nb::cast<const Array &>(object).view;
+  if (nb::isinstance<Array>(object)) {
+    const Array &array = nb::cast<const Array &>(object);
+    if (array.readOnly && index < manifest.parameters.size() &&
+        manifest.parameters[index].access != rt::Access::In)
+      throw rt::LaunchError(manifest.parameters[index].name +
+                            ": the kernel writes it, and the array is read-only");
+    return array.view;
+  }
   // Numbers of other libraries (NumPy's scalars) say so by __index__ or __float__.
   if (PyIndex_Check(object.ptr())) {
     nb::object integer = nb::steal(PyNumber_Index(object.ptr()));

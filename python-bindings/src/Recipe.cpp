@@ -7,6 +7,7 @@
 #include "Recipe.h"
 
 #include "Array.h"
+#include "DLPack.h"
 #include "Program.h"
 
 #include <nanobind/stl/string.h>
@@ -213,6 +214,71 @@ int Constant::traverse(visitproc visit, void *arg) const {
   return visitAll(contents, visit, arg);
 }
 
+// ---- Adopter ------------------------------------------------------------------------------------
+
+/// What an object says by DLPack, without Python code of ours; none for other objects, for the
+/// host's arrays and for producers older than DLPack 1.0.
+nb::object Adopter::takeCapsule(PyObject *object) {
+  static PyObject *const deviceName = PyUnicode_InternFromString("__dlpack_device__"),
+                         *const name = PyUnicode_InternFromString("__dlpack__"),
+                         *const keywords = Py_BuildValue("(ss)", "stream", "max_version"),
+                         *const version = Py_BuildValue("(ii)", 1, 0);
+  nb::object device = nb::steal(PyObject_CallMethodNoArgs(object, deviceName));
+  if (!device.is_valid())
+    nb::raise_python_error();
+  int64_t type = nb::cast<int64_t>(device[0]);
+  if (type != 2 && type != 13) // kDLCUDA, kDLCUDAManaged
+    return {};
+  findStream(object);
+  // DLPack's name of the default stream is 1.
+  nb::object stream = nb::cast(options.stream ? options.stream : uintptr_t{1});
+  PyObject *arguments[] = {object, stream.ptr(), version};
+  nb::object capsule = nb::steal(
+      PyObject_VectorcallMethod(name, arguments, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keywords));
+  if (!capsule.is_valid())
+    nb::raise_python_error();
+  return nb::cast(fromDlpack(capsule));
+}
+
+/// Without a stream of the caller's, the first library's counts.
+void Adopter::findStream(PyObject *object) {
+  if (!streamIsGiven)
+    options.stream = nb::cast<uintptr_t>(
+        nb::module_::import_("girih.runtime.foreign").attr("current_stream")(nb::handle(object)));
+  streamIsGiven = true;
+}
+
+/// An array of another library on the GPU as ours; none for other objects. May raise.
+nb::object Adopter::take(PyObject *object) {
+  if (std::optional<Exchanged> exchanged = fromExchange(object)) {
+    if (!streamIsGiven)
+      options.stream = exchanged->stream;
+    streamIsGiven = true;
+    return nb::cast(std::move(exchanged->array));
+  }
+  if (nb::hasattr(object, "__dlpack__"))
+    return takeCapsule(object);
+  if (!nb::hasattr(object, "__cuda_array_interface__"))
+    return {};
+  findStream(object);
+  nb::object wrap = nb::module_::import_("girih.runtime.foreign").attr("wrap");
+  return wrap(nb::handle(object), options.stream);
+}
+
+PyObject *Adopter::adopt(PyObject *object) {
+  if (rt::Device::get().driver().isEmulated())
+    return nullptr;
+  try {
+    adopted.push_back(take(object));
+    return adopted.back().ptr();
+  } catch (nb::python_error &error) {
+    if (!error.matches(PyExc_Exception))
+      throw;
+  } catch (const nb::builtin_exception &) {
+  }
+  return nullptr; // what is wrong is said with the argument's name where Python looks at it
+}
+
 // ---- Recipe -------------------------------------------------------------------------------------
 
 bool Guard::holds() const {
@@ -237,6 +303,7 @@ Recipe::Recipe(nb::object program, nb::sequence kinds, nb::sequence outer)
       argument.rank = nb::cast<size_t>(item[2]);
       argument.contiguous = nb::cast<int>(item[3]);
       argument.aligned = nb::cast<bool>(item[4]);
+      argument.written = native->manifest().parameters.at(parameter).access != rt::Access::In;
     } else if (kind == "scalar") {
       argument.kind = Kind::Scalar;
     } else {
@@ -249,13 +316,20 @@ Recipe::Recipe(nb::object program, nb::sequence kinds, nb::sequence outer)
     guards.push_back({nb::object(item[0]), nb::object(item[1]), nb::object(item[2])});
 }
 
-bool Recipe::matches(PyObject *const *bound) const {
+bool Recipe::matches(PyObject **bound, Adopter &adopter) const {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Argument &expected = arguments[i];
     PyObject *found = bound[i];
     if (expected.kind == Kind::Array) {
       const Array *array = asArray(found);
-      if (!array || array->view.dtype != expected.dtype ||
+      if (!array) {
+        found = adopter.adopt(found);
+        if (!found)
+          return false;
+        bound[i] = found;
+        array = asArray(found);
+      }
+      if ((array->readOnly && expected.written) || array->view.dtype != expected.dtype ||
           array->view.shape.size() != expected.rank ||
           promises(array->view) != std::pair(expected.contiguous, expected.aligned))
         return false;

@@ -90,6 +90,26 @@ struct Guard {
   bool holds() const;
 };
 
+/// Makes arrays of girih's own of those of other libraries on the GPU while a call is made.
+class Adopter {
+public:
+  /// A stream that the caller names counts; else the one that the first library works on is taken.
+  explicit Adopter(LaunchOptions &options, bool streamIsGiven)
+      : options(options), streamIsGiven(streamIsGiven) {}
+
+  /// Null for what is no such array, is on the host or cannot be taken: Python looks at that.
+  PyObject *adopt(PyObject *object);
+
+private:
+  nb::object take(PyObject *object);
+  nb::object takeCapsule(PyObject *object);
+  void findStream(PyObject *object);
+
+  LaunchOptions &options;
+  bool streamIsGiven;
+  std::vector<nb::object> adopted;
+};
+
 class Recipe {
 public:
   /// `kinds` has one entry per parameter: ("array", dtype, rank, contiguous, aligned), ("scalar",)
@@ -97,8 +117,8 @@ public:
   /// ("constant", value); `guards` are (container, name, value).
   Recipe(nb::object program, nb::sequence kinds, nb::sequence guards);
 
-  /// Whether arguments have this signature.
-  bool matches(PyObject *const *bound) const;
+  /// Whether arguments have this signature; those that are adopted are replaced.
+  bool matches(PyObject **bound, Adopter &adopter) const;
   /// Whether outer names stand for what they stood for.
   bool isCurrent() const;
   /// Sets the arguments of a call. Throws LaunchError.
@@ -119,6 +139,7 @@ private:
     size_t rank = 0;
     int contiguous = -1;
     bool aligned = false;
+    bool written = false;
     std::optional<Constant> constant;
   };
 

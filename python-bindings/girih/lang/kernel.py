@@ -139,16 +139,19 @@ class Kernel(Entry):
 
     def _prepare(self, ctas: Any, stream: Any, /, *args: Any, **kwargs: Any) -> None:
         """Compiles for a launcher, which the extension makes. Raises as ``_launch`` does."""
-        from girih.runtime.array import Array
+        from girih.runtime import array as arrays
 
         signature, arguments = self._bind(args, kwargs)
-        passed = (name for name, kind in signature.items() if isinstance(kind, ArraySignature))
-        arrays = (value for value in arguments if hasattr(value, "__dlpack__"))
-        for name, array in zip(passed, arrays, strict=True):
-            if not isinstance(array, Array):
+        names = (
+            p.name
+            for p in self.parameters
+            if p.name not in signature or _is_array(signature[p.name])
+        )
+        for name, value in zip(names, arguments, strict=True):
+            if name in signature and not isinstance(value, arrays.Array) and arrays.on_host(value):
                 self._refuse(
                     f"{name}: a launcher keeps arrays on the device, found an object of type "
-                    f"{type(array).__name__}; make a girih.Array of it with girih.asarray"
+                    f"{type(value).__name__}; make a girih.Array of it with girih.asarray"
                 )
         program, captured = self._look_up(signature)
         if not self._keep_recipe(signature, program, captured):
@@ -278,6 +281,10 @@ class Kernel(Entry):
 
     def _refuse(self, what: str) -> NoReturn:
         raise LaunchError(f"{self.function.__name__}: {what}")
+
+
+def _is_array(kind: object) -> bool:
+    return isinstance(kind, ArraySignature)
 
 
 def _as_passed(constant: Any) -> Any:

@@ -11,9 +11,10 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from girih import dtypes
-from girih._runtime import Array, _describe_dlpack
+from girih._runtime import Array, _describe_dlpack, _is_read_only
 from girih.dtypes import DType
 from girih.runtime import bfloat16, float8
+from girih.runtime.foreign import capsule_of, speaks_cuda_interface, speaks_dlpack, wrap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,6 @@ __all__ = ["Array", "asarray", "empty", "from_dlpack", "zeros"]
 
 # DLPack's device types of memory that the host reads (dlpack.h, DLDeviceType).
 _HOST_DEVICES = (1, 3)
-_CUDA_DEVICES = (2, 13)
 
 # What TMA and the widest accesses of a thread need, in bytes; girih/Runtime/Manifest.h says the same.
 ALIGNMENT = 16
@@ -55,8 +55,8 @@ _DTYPE_NAMES |= _ML_DTYPES
 def asarray(x: Any, dtype: DType | None = None) -> Array:
     """Copies an array to the device.
 
-    ``x``: a NumPy array, anything that NumPy makes an array of, or an object with ``__dlpack__``. The
-    order of its dimensions in memory is kept, so the transpose of a row-major array stays column-major.
+    ``x``: a NumPy array, anything that NumPy makes an array of, or an object with ``__dlpack__`` or
+    ``__cuda_array_interface__``. The order of its dimensions in memory is kept, so the transpose of a row-major array stays column-major.
     ``dtype`` converts on the host, rounding to nearest even; e4m3 and e5m2 take their largest number for
     all beyond it. For ``girih.bf16``, uint16 input is taken as bits, for ``girih.e4m3`` and ``girih.e5m2``
     uint8 input. A ``girih.Array`` is returned as it is, and memory of the same GPU is shared, not copied.
@@ -65,8 +65,8 @@ def asarray(x: Any, dtype: DType | None = None) -> Array:
     """
     if dtype is not None:
         _checked(dtype)
-    if isinstance(x, Array) or (_speaks_dlpack(x) and not is_numpy(x)):
-        array = x if isinstance(x, Array) else from_dlpack(x)
+    if isinstance(x, Array) or is_foreign(x):
+        array = x if isinstance(x, Array) else to_device(x)
         if dtype is not None and array.dtype != dtype:
             raise TypeError(
                 f"the array holds {array.dtype.name}, not {dtype.name}; convert it before it goes to "
@@ -98,12 +98,28 @@ def from_dlpack(x: Any) -> Array:
     """
     if isinstance(x, Array):
         return x
-    return Array._from_dlpack(_capsule(x))
+    return Array._from_dlpack(capsule_of(x))
 
 
-def to_device(x: Any) -> Array:
-    """The array of an argument, copied only where it is in host memory."""
-    return asarray(x)
+def to_device(x: Any, stream: int = 0) -> Array:
+    """The array of an argument, copied only where it is in host memory; on a GPU it may be used on a stream."""
+    if not is_foreign(x):
+        return asarray(x)
+    return Array._from_dlpack(capsule_of(x, stream)) if speaks_dlpack(x) else wrap(x, stream)
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether ``x`` is an array of another library than NumPy and girih."""
+    if isinstance(x, Array) or is_numpy(x):
+        return False
+    return speaks_dlpack(x) or speaks_cuda_interface(x)
+
+
+def is_read_only(x: Any) -> bool:
+    """Whether an array of another library may not be written."""
+    if is_numpy(x):
+        return not x.flags.writeable
+    return speaks_dlpack(x) and _is_read_only(capsule_of(x))
 
 
 class Description(NamedTuple):
@@ -156,16 +172,18 @@ def describe(x: Any) -> Description:
     # The device's memory for a copy is aligned.
     if is_numpy(x):
         return Description(_numpy_dtype(x.dtype), x.shape, _packed_strides(x), 0)
-    if _speaks_dlpack(x):
-        name, shape, strides, address = _describe_dlpack(_capsule(x))
+    if speaks_dlpack(x):
+        name, shape, strides, address = _describe_dlpack(capsule_of(x))
         return Description(dtype_named(name), shape, strides, address)
+    if speaks_cuda_interface(x):
+        return describe(wrap(x))
     raise TypeError(f"expected an array, found an object of type {type(x).__name__}")
 
 
 def copy_back(array: Array, x: Any) -> None:
     """Copies a device array over the host array that it was made from."""
     if not is_numpy(x):
-        array._write_back(_capsule(x))
+        array._write_back(capsule_of(x))
         return
     raw = _read(array)
     x[...] = raw.view(x.dtype) if x.dtype.name in _ML_DTYPES else raw
@@ -179,6 +197,8 @@ def is_numpy(x: Any) -> bool:
 
 def on_host(x: Any) -> bool:
     """Whether an array-like object's memory is the host's."""
+    if not speaks_dlpack(x):
+        return False
     return is_numpy(x) or x.__dlpack_device__()[0] in _HOST_DEVICES
 
 
@@ -206,19 +226,6 @@ def as_numpy_protocol(array: Array, dtype: Any, copy: bool | None) -> np.ndarray
 
 
 # ---- Helpers --------------------------------------------------------------------------------------
-
-
-def _speaks_dlpack(x: Any) -> bool:
-    return hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")
-
-
-def _capsule(x: Any) -> Any:
-    """A DLPack capsule of ``x``, ordered with the default stream if it is on a GPU."""
-    options = {"stream": 1} if x.__dlpack_device__()[0] in _CUDA_DEVICES else {}
-    try:
-        return x.__dlpack__(max_version=(1, 0), **options)
-    except TypeError:  # a producer older than DLPack 1.0
-        return x.__dlpack__(**options)
 
 
 def _shape(shape: int | tuple[int, ...]) -> list[int]:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from girih._runtime import stream_handle
 from girih.errors import LaunchError
 from girih.runtime import array as arrays
+from girih.runtime.foreign import current_stream
 
 if TYPE_CHECKING:
     from girih._runtime import Program
+
+_said_slow = False
 
 
 def launch(program: Program, args: list[Any], *, stream: Any = None, ctas: Any = None) -> None:
     """Runs ``program`` on ``args``, one per parameter of the package, on a stream and with a number of CTAs
     (``Program.launch``).
 
-    An argument for an array parameter may be a girih.Array, a NumPy array or an object with
-    ``__dlpack__``. Arrays in host memory are copied to the device, and those that the kernel writes are
-    copied back before the call returns. Raises LaunchError for arguments that do not fit, DeviceError
-    for what the device finds, KeyboardInterrupt on Ctrl-C (the device stays usable).
+    An argument for an array parameter may be a girih.Array, a NumPy array or an object with ``__dlpack__`` or
+    ``__cuda_array_interface__``. Arrays in host memory are copied to the device, and those that the kernel
+    writes are copied back before the call returns. Without a stream, it is the one that the library of an
+    array on the GPU works on. Raises LaunchError for arguments that do not fit, DeviceError for what the
+    device finds, KeyboardInterrupt on Ctrl-C (the device stays usable).
     """
     if not any(_is_foreign(value) for value in args):
         program.launch(args, stream, ctas)
@@ -30,16 +36,26 @@ def launch(program: Program, args: list[Any], *, stream: Any = None, ctas: Any =
         if parameter["kind"] != "array" or not _is_foreign(value):
             continue
         try:
-            on_device[index] = arrays.to_device(value)
-        except (TypeError, BufferError) as error:
-            raise LaunchError(f"{parameter['name']}: {error}") from None
-        if parameter["access"] == "in" or not arrays.on_host(value):
-            continue
-        if arrays.is_numpy(value) and not value.flags.writeable:
-            raise LaunchError(
-                f"{parameter['name']}: the kernel writes it, and the NumPy array is read-only"
-            )
-        outputs.append((on_device[index], value))
+            host = arrays.on_host(value)
+            if stream is None and not host:
+                stream = current_stream(value)
+            writes = parameter["access"] != "in"
+            if writes and arrays.is_read_only(value):
+                raise LaunchError(
+                    f"{parameter['name']}: the kernel writes it, and the "
+                    f"{'NumPy ' if arrays.is_numpy(value) else ''}array is read-only"
+                )
+            on_device[index] = arrays.to_device(value, stream_handle(stream))
+        except LaunchError:
+            raise
+        except (
+            Exception
+        ) as error:  # whatever the other library says, of an array that was deleted, say
+            raise LaunchError(f"{parameter['name']}: {_words(error)}") from None
+        if host:
+            _say_slow()
+        if host and writes:
+            outputs.append((on_device[index], value))
     program.launch(on_device, stream, ctas)
     for array, value in outputs:
         arrays.copy_back(array, value)
@@ -52,10 +68,28 @@ def describe_argument(kernel: str, parameter: str, value: Any) -> arrays.Descrip
     """
     try:
         return arrays.describe(value)
-    except (TypeError, BufferError) as error:
-        raise LaunchError(f"{kernel}: {parameter}: {error}") from None
+    except Exception as error:  # as above
+        raise LaunchError(f"{kernel}: {parameter}: {_words(error)}") from None
+
+
+def _words(error: Exception) -> str:
+    """What went wrong; errors of other libraries with their kind."""
+    ours = isinstance(error, TypeError | BufferError)
+    return str(error) if ours else f"{type(error).__name__}: {error}"
+
+
+def _say_slow() -> None:
+    """Says once that copies cost more than launches."""
+    global _said_slow
+    if not _said_slow:
+        _said_slow = True
+        print(
+            "girih: arrays in host memory are copied to the device and back at each call, which is slow; "
+            "gr.asarray(x) copies once",
+            file=sys.stderr,
+        )
 
 
 def _is_foreign(value: Any) -> bool:
     """Whether an argument is an array of another library."""
-    return hasattr(value, "__dlpack__") and not isinstance(value, arrays.Array)
+    return arrays.is_numpy(value) or arrays.is_foreign(value)
