@@ -81,6 +81,7 @@ NUMBER(cuDriverGetVersion, 13000)
 NUMBER(cuDeviceGetCount, 1)
 NUMBER(cuDeviceGet, 0)
 NUMBER(cuCtxGetDevice, 0)
+NUMBER(cuOccupancyMaxActiveBlocksPerMultiprocessor, 1)
 NUMBER(cuOccupancyMaxActiveClusters, 66)
 
 int cuGetErrorName(int error, const char **text);

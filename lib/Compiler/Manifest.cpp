@@ -178,7 +178,7 @@ private:
     const target::FunctionResources *found =
         resources.find(std::string_view(function.getName().data(), function.getName().size()));
     const target::FunctionResources &used = found ? *found : none;
-    return json::Object{
+    json::Object kernel{
         {"name", function.getName()},
         {"block", extents(function, mlir::NVVM::NVVMDialect::getReqntidAttrName())},
         {"cluster", extents(function, mlir::NVVM::NVVMDialect::getClusterDimAttrName())},
@@ -187,6 +187,9 @@ private:
         {"spill_bytes", used.spillStoreBytes + used.spillLoadBytes},
         {"stack_bytes", used.stackBytes},
         {"parameters", std::move(parameters)}};
+    if (function->hasAttr("girih.co_resident"))
+      kernel["co_resident"] = true;
+    return kernel;
   }
 
   json::Object parameter(mlir::BlockArgument argument, llvm::StringRef name) {

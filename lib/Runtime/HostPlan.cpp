@@ -176,11 +176,16 @@ void HostPlan::addLaunch(const Step &step) {
   config.blockDimY = kernel.block[1];
   config.blockDimZ = kernel.block[2];
   config.sharedMemBytes = kernel.dynamicSharedBytes;
+  config.attrs = launch.attributes.data();
   if (kernel.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
-    launch.cluster.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    launch.cluster.value.clusterDim = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
-    config.attrs = &launch.cluster;
-    config.numAttrs = 1;
+    cuda::CUlaunchAttribute &cluster = launch.attributes[config.numAttrs++];
+    cluster.id = cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
+  }
+  if (kernel.coResident) {
+    cuda::CUlaunchAttribute &cooperative = launch.attributes[config.numAttrs++];
+    cooperative.id = cuda::CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
   }
 }
 
@@ -274,9 +279,41 @@ void HostPlan::run(const Device &device, const std::vector<cuda::CUfunction> &fu
     launch.config.hStream = stream;
     cuda::CUresult result = driver.cuLaunchKernelEx(&launch.config, functions[launch.step->kernel],
                                                     launch.arguments.data(), nullptr);
+    if (result == cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
+      refuse(launch, functions[launch.step->kernel], device);
     if (result != cuda::CUDA_SUCCESS)
       driver.check(result, launch.kernel->name + " cannot be launched");
   }
+}
+
+/// How many CTAs of a launch's kernel the device holds at once.
+int64_t HostPlan::capacity(const Launch &launch, cuda::CUfunction function,
+                           const Device &device) const {
+  const Driver &driver = device.driver();
+  const std::string problem =
+      launch.kernel->name + ": the device does not say how many CTAs it holds";
+  const cuda::CUlaunchConfig &config = launch.config;
+  const auto &[x, y, z] = launch.kernel->cluster;
+  int count = 0;
+  if (int64_t size = int64_t{x} * y * z; size > 1) {
+    driver.check(driver.cuOccupancyMaxActiveClusters(&count, function, &config), problem);
+    return count * size;
+  }
+  driver.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                   &count, function, config.blockDimX * config.blockDimY * config.blockDimZ,
+                   config.sharedMemBytes),
+               problem);
+  return int64_t{count} * device.multiprocessorCount();
+}
+
+/// Throws for a grid whose CTAs must all be on the device at once and do not fit.
+void HostPlan::refuse(const Launch &launch, cuda::CUfunction function, const Device &device) const {
+  const cuda::CUlaunchConfig &config = launch.config;
+  throw LaunchError(launch.kernel->name + ": its CTAs wait for one another, so all " +
+                    std::to_string(uint64_t{config.gridDimX} * config.gridDimY * config.gridDimZ) +
+                    " must be on the device at once, which holds " +
+                    std::to_string(capacity(launch, function, device)) +
+                    " of them; launch as many or fewer");
 }
 
 void HostPlan::evaluate() {

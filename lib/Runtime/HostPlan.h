@@ -93,7 +93,7 @@ private:
     const Kernel *kernel = nullptr;
     bool empty = false; ///< no CTA
     cuda::CUlaunchConfig config = {};
-    cuda::CUlaunchAttribute cluster = {};
+    std::array<cuda::CUlaunchAttribute, 2> attributes = {};
     std::vector<void *> arguments;
     std::vector<Narrowed> narrowed;
   };
@@ -106,6 +106,9 @@ private:
   void require(const Instruction &instruction) const;
   void checkOutputs() const;
   void prepareLaunch(Launch &launch) const;
+  int64_t capacity(const Launch &launch, cuda::CUfunction function, const Device &device) const;
+  [[noreturn]] void refuse(const Launch &launch, cuda::CUfunction function,
+                           const Device &device) const;
   void encode(Map &map, const Device &device, cuda::CUstream stream);
   uint64_t allocate(size_t bytes, bool zero, const Device &device, cuda::CUstream stream);
 

@@ -78,6 +78,7 @@ Kernel readKernel(const json &object) {
   if (object.contains("cluster"))
     kernel.cluster = readTriple(object["cluster"]);
   kernel.dynamicSharedBytes = readInteger<uint32_t>(object, "dynamic_shared_bytes", 0);
+  kernel.coResident = object.value("co_resident", false);
   kernel.registers = readInteger<uint32_t>(object, "registers", 0);
   kernel.spillBytes = readInteger<uint32_t>(object, "spill_bytes", 0);
   kernel.stackBytes = readInteger<uint32_t>(object, "stack_bytes", 0);

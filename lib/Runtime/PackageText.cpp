@@ -69,6 +69,8 @@ std::string launchText(const Kernel &kernel) {
   std::string text = kernel.name + ": block " + triple(kernel.block);
   if (kernel.cluster != std::array<uint32_t, 3>{1, 1, 1})
     text += ", cluster " + triple(kernel.cluster);
+  if (kernel.coResident)
+    text += ", all CTAs at once";
   text += ", " + std::to_string(kernel.dynamicSharedBytes) + " bytes of shared memory, " +
           std::to_string(kernel.registers) + " registers a thread, " +
           std::to_string(kernel.spillBytes) + " bytes spilled";

@@ -83,6 +83,8 @@ public:
   X(cuModuleGetFunction)                                                                           \
   X(cuFuncSetAttribute)                                                                            \
   X(cuLaunchKernelEx)                                                                              \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                   \
+  X(cuOccupancyMaxActiveClusters)                                                                  \
   X(cuMemAlloc_v2)                                                                                 \
   X(cuMemFree_v2)                                                                                  \
   X(cuMemcpyHtoD_v2)                                                                               \

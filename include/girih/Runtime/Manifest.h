@@ -52,6 +52,8 @@ struct Kernel {
   std::array<uint32_t, 3> block = {1, 1, 1};
   std::array<uint32_t, 3> cluster = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
+  /// CTAs wait for one another: all of a launch must be on the device at once.
+  bool coResident = false;
   /// Per thread, as ptxas reports them.
   uint32_t registers = 0, spillBytes = 0, stackBytes = 0;
   std::vector<KernelParameter> parameters;

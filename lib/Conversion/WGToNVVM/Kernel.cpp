@@ -43,6 +43,9 @@ struct KernelPattern : StatePattern<gpu::GPUFuncOp> {
                         rewriter.getDenseI32ArrayAttr(*cluster));
     if (Attribute bytes = op->getAttr(kSharedBytesAttr))
       function->setAttr(kSharedBytesAttr, bytes);
+    // Whether all CTAs of a launch must be on the device at once; read by the manifest's writer.
+    if (Attribute coResident = op->getAttr("girih.co_resident"))
+      function->setAttr("girih.co_resident", coResident);
 
     // A tensor map is 128 bytes, aligned to 64 (CUDA driver API, CUtensorMap), that nobody copies.
     auto map = LLVM::LLVMArrayType::get(rewriter.getI8Type(), 128);

@@ -8,7 +8,7 @@ def stream_k_matmul(
     a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"], ctas: gr.i32, *,
     BM: gr.const = 128, BN: gr.const = 128, BK: gr.const = 64,
 ):  # fmt: skip
-    """C = A · B by ``ctas`` CTAs, which must be resident at once: at most as many as the device has multiprocessors. The
+    """C = A · B by ``ctas`` CTAs, which wait for one another: at most as many as the device holds at once. The
     k steps of all tiles are one row; each CTA takes a run of it. Who begins a tile adds up what the others hand
     in, from the first k step to the last, so the order of a sum depends on ``ctas`` and the shapes alone. There may be
     2^31 / ctas steps."""
@@ -17,7 +17,7 @@ def stream_k_matmul(
     units = C.count[0] * C.count[1] * steps
     parts = gr.workspace((ctas, BM, BN), gr.f32)
     done = gr.workspace((ctas,), gr.i32, zero=True)
-    for w in gr.tiles(ctas):
+    for w in gr.tiles(ctas, resident=True):
         low, high = w * units // ctas, (w + 1) * units // ctas
         for t in gr.range(low // steps, gr.cdiv(high, steps)):
             m, n = t // C.count[1], t % C.count[1]

@@ -96,6 +96,8 @@ class Context:
         self.queue: Place | None = None
         self.product: Place | None = None
         self.hints: dict[str, int] = {}
+        # Whether all CTAs of a launch must be on the device at once.
+        self.resident = False
         self.tile_code: Place | None = None  # the first code at tile level
         self.team_roles: list[str] | None = (
             None  # of the wg functions that code at tile level calls

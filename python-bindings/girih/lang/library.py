@@ -53,12 +53,14 @@ def tiles(
     order: Grouped | None = None,
     cluster: tuple[int, int] = (1, 1),
     dynamic: bool = False,
+    resident: bool = False,
     **hints: object,
 ) -> Work:
     """Says the launch: the tiles to compute, one per CTA, or shared out over ``ctas`` CTAs that stay. Takes
     what ``array.tiles(...)`` returned, or a number of tiles for each dimension. CTAs of a ``cluster`` compute
     as many neighbouring tiles, rows by columns. With ``dynamic`` a CTA that is done takes the next tile that
-    nobody has. Hints to the compiler: ``warps``, ``stages``."""
+    nobody has. ``resident`` says that CTAs wait for one another: a launch of more than the device holds at once is
+    refused. Hints to the compiler: ``warps``, ``stages``."""
     what = f"{len(counts)} counts"
     if len(counts) == 1 and isinstance(counts[0], Tiles):
         what = counts[0].describe()
@@ -104,6 +106,9 @@ def tiles(
             expected="dynamic=True without a cluster",
             found=cx.describe(dynamic),
         )
+    if type(resident) is not bool:
+        cx.fail("resident is True or False", found=cx.describe(resident))
+    cx.resident = resident
     cx.hints.update(check_hints(cx, hints))
     return Work(cx, what, list(counts), ctas, order, cluster, dynamic)  # type: ignore[arg-type]
 

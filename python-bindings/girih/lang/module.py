@@ -128,6 +128,8 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
     host_parameters = ", ".join(f"%{symbol(n)}: {type_}" for n, type_ in passed.items())
     names = ", ".join(map(quoted, passed))
     attributes = hints_text(cx.hints)
+    if cx.resident:
+        attributes.append("girih.co_resident")
     if cx.cluster > 1:
         attributes.append(f"known_cluster_size = array<i32: {cx.cluster}, 1, 1>")
     stated = f" attributes {{{', '.join(attributes)}}}" if attributes else ""

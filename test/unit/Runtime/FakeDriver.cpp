@@ -93,12 +93,20 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
   called("cuLaunchKernelEx");
   FakeLaunch launch = {
       *config, fakeState().kernels[reinterpret_cast<size_t>(function) - 1], {}, {}};
-  if (config->numAttrs > 0)
-    launch.attribute = config->attrs[0];
+  launch.attributes.assign(config->attrs, config->attrs + config->numAttrs);
   for (size_t size : fakeState().parameterSizes[launch.kernel])
     launch.parameters.emplace_back(static_cast<const char *>(*parameters++), size);
   fakeState().launches.push_back(launch);
   return fakeState().launchResult;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction, int, size_t) {
+  *blocks = fakeState().blocks;
+  return CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction, const CUlaunchConfig *) {
+  *clusters = fakeState().clusters;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {

@@ -25,7 +25,7 @@ struct FakeLaunch {
   girih::cuda::CUlaunchConfig config;
   std::string kernel;
   std::vector<std::string> parameters; ///< the bytes of each, sizes from FakeState::parameterSizes
-  girih::cuda::CUlaunchAttribute attribute; ///< the first, if any
+  std::vector<girih::cuda::CUlaunchAttribute> attributes;
 };
 
 struct FakeState {
@@ -37,6 +37,7 @@ struct FakeState {
   girih::cuda::CUresult launchResult = girih::cuda::CUDA_SUCCESS;
   girih::cuda::CUresult queryResult = girih::cuda::CUDA_SUCCESS;
   girih::cuda::CUresult encodeResult = girih::cuda::CUDA_SUCCESS;
+  int blocks = 0, clusters = 0; ///< how many are on a multiprocessor, on the device at once
   int notReady = 0; ///< how often cuStreamQuery says "not ready" first; -1: until cancelled
   size_t largestAllocation = size_t{1} << 40;
   std::string reports, json = "[]";

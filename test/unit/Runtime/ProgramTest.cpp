@@ -207,11 +207,40 @@ TEST_F(ProgramTest, ClustersBecomeALaunchAttribute) {
   program.launch(device(), arguments(8, 8, 8));
   const FakeLaunch &launch = fake().launches.at(0);
   ASSERT_EQ(launch.config.numAttrs, 1u);
-  EXPECT_EQ(launch.attribute.id, girih::cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  EXPECT_EQ(launch.attribute.value.clusterDim.x, 2u);
-  EXPECT_EQ(launch.attribute.value.clusterDim.y, 8u);
-  EXPECT_EQ(launch.attribute.value.clusterDim.z, 1u);
+  EXPECT_EQ(launch.attributes.at(0).id, girih::cuda::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  EXPECT_EQ(launch.attributes.at(0).value.clusterDim.x, 2u);
+  EXPECT_EQ(launch.attributes.at(0).value.clusterDim.y, 8u);
+  EXPECT_EQ(launch.attributes.at(0).value.clusterDim.z, 1u);
   EXPECT_EQ(fake().attributes["matmul/14"], 1); // 16 CTAs: NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+}
+
+TEST_F(ProgramTest, AGridThatMustBeResidentIsLaunchedCooperatively) {
+  json root = json::parse(gemmManifest);
+  root["kernels"][0]["cluster"] = {2, 1, 1};
+  root["kernels"][0]["co_resident"] = true;
+  Program program(imageWith(root.dump()));
+  program.launch(device(), arguments(256, 8, 8));
+  const FakeLaunch &launch = fake().launches.at(0);
+  ASSERT_EQ(launch.attributes.size(), 2u);
+  EXPECT_EQ(launch.attributes[1].id, girih::cuda::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  EXPECT_EQ(launch.attributes[1].value.cooperative, 1);
+}
+
+TEST_F(ProgramTest, AGridThatMustBeResidentAndIsTooLargeIsRefusedWithTheNumbers) {
+  fake().launchResult = girih::cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  fake().blocks = 1;
+  fake().clusters = 60;
+  json root = json::parse(gemmManifest);
+  root["kernels"][0]["co_resident"] = true;
+  auto refusal = [&] {
+    Program program(imageWith(root.dump()));
+    return messageOf<LaunchError>([&] { program.launch(device(), arguments(128 * 134, 8, 8)); });
+  };
+  EXPECT_EQ(refusal(), "matmul: its CTAs wait for one another, so all 134 must be on the device at "
+                       "once, which holds 132 of them; launch as many or fewer");
+  root["kernels"][0]["cluster"] = {2, 1, 1};
+  EXPECT_EQ(refusal(), "matmul: its CTAs wait for one another, so all 134 must be on the device at "
+                       "once, which holds 120 of them; launch as many or fewer");
 }
 
 TEST_F(ProgramTest, AnEmptyGridLaunchesNothing) {
