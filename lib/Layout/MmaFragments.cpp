@@ -41,7 +41,8 @@ struct Split {
     warpRows = std::gcd(rows, share.warps);
     groupRows = std::gcd(rows / warpRows, share.warpgroups);
     warpCols = std::gcd(cols, share.warps / warpRows);
-    groupCols = std::gcd(cols / warpCols, share.warpgroups / groupRows);
+    int32_t left = share.warpgroups / groupRows;
+    groupCols = std::gcd(cols / warpCols, left & -left);
   }
 };
 
@@ -71,23 +72,23 @@ void addRows(LayoutSpec &spec, const MmaShare &share, const Split &split) {
 
 /// The blocks of columns of a thread.
 void addCols(LayoutSpec &spec, const MmaShare &share, const Split &split) {
-  spec.repeats.push_back(
-      {Dim::Register, {0, kCols}, share.cols / kCols / split.warpCols / split.groupCols});
+  int32_t step = kCols * split.warpCols * split.groupCols;
+  spec.repeats.push_back({Dim::Register, {0, step}, share.cols / step});
 }
 
 /// Where the tiles of other warps and warpgroups begin; an operand knows only one of the two
 /// directions.
 void addWarps(LayoutSpec &spec, const MmaShare &share, const Split &split, bool hasRows,
               bool hasCols) {
-  int32_t groupRows = share.rows / split.groupRows, groupCols = share.cols / split.groupCols;
   auto add = [&](Dim dim, int32_t rowStep, int32_t rows, int32_t colStep, int32_t cols,
                  int32_t all) {
     spec.repeats.push_back({dim, {hasRows ? rowStep : 0, 0}, rows});
     spec.repeats.push_back({dim, {0, hasCols ? colStep : 0}, cols});
     spec.repeats.push_back({dim, {0, 0}, all / rows / cols});
   };
-  add(Dim::Warp, kRows, split.warpRows, groupCols / split.warpCols, split.warpCols, share.warps);
-  add(Dim::Warpgroup, groupRows, split.groupRows, groupCols, split.groupCols, share.warpgroups);
+  add(Dim::Warp, kRows, split.warpRows, kCols, split.warpCols, share.warps);
+  add(Dim::Warpgroup, share.rows / split.groupRows, split.groupRows, kCols * split.warpCols,
+      split.groupCols, share.warpgroups);
 }
 
 } // namespace

@@ -50,11 +50,11 @@ def said(program, text):
     return any(text in remark for remark in program.remarks)
 
 
-@pytest.mark.parametrize("shape", [(1, 16, 16), (17, 80, 144), (33, 128, 272)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 16, 16), (17, 81, 145), (33, 128, 272)], ids=str)
 @pytest.mark.parametrize("order", ["rows", "columns"])
 @pytest.mark.parametrize("case", CASES)
 def test_integers_are_exact(case, order, shape):
-    """K x N by rows and by columns; 16 rows of tiles that the arrays' edges cut."""
+    """K x N by rows and by columns; 16 rows of tiles that the arrays' edges cut; pitches that TMA cannot take."""
     a_type, b_type, sums, depth = CASES[case]
     m, n, k = shape
     x, y = integers((m, k), 1).astype(np.float64), integers((k, n), 2).astype(np.float64)
@@ -83,12 +83,16 @@ def test_rows_and_warps(rows, warps):
     np.testing.assert_array_equal(c.numpy(), x.astype(np.float64) @ y)
 
 
-@pytest.mark.parametrize("columns", [8, 24, 40, 320])
-def test_columns(columns):
-    x, y = integers((32, 64), 5), integers((64, 300), 6)
-    c = gr.zeros((32, 300), gr.f32)
-    product(gr.asarray(x, gr.bf16), gr.asarray(y, gr.bf16), c, BM=16, BN=columns)
-    np.testing.assert_array_equal(c.numpy(), x.astype(np.float64) @ y)
+@pytest.mark.parametrize("n", [300, 304], ids=["registers", "tma"])
+@pytest.mark.parametrize("warps", [4, 8, 12])
+@pytest.mark.parametrize("columns", [8, 24, 40, 96, 160, 224])
+def test_columns(columns, warps, n):
+    """Parts of warps that do not end where the panels of a buffer do; pitches that TMA takes, and others."""
+    x, y = integers((48, 64), 5), integers((64, n), 6)
+    c = gr.zeros((48, n), gr.f32)
+    for a in (gr.asarray(x, gr.bf16), gr.asarray(np.ascontiguousarray(x.T), gr.bf16).T):
+        product(a, gr.asarray(y, gr.bf16), c, BM=16, BN=columns, warps=warps)
+        np.testing.assert_array_equal(c.numpy(), x.astype(np.float64) @ y)
 
 
 def test_operands_that_do_not_fit():

@@ -125,12 +125,13 @@ private:
                                                     static_cast<int32_t>(type.getDimSize(1)),
                                                     type.getElementTypeBitWidth(),
                                                     static_cast<int32_t>(plan.warpgroups))));
-    return put(loc, mapped(tile), operand.buffer);
+    return put(loc, mapped(tile), operand.buffer, /*isAsync=*/true);
   }
 
-  /// Writes a tile into a buffer of the role's own, for wgmma to read. Every product is waited for
-  /// where it stands, so the buffer is free when all warps have come here.
-  Value put(Location loc, Value tile, BufferType type) {
+  /// Writes a tile into a buffer of the role's own, for wgmma to read (`isAsync`) or the role's
+  /// warps. Every product is waited for where it stands, so the buffer is free when all warps have
+  /// come here.
+  Value put(Location loc, Value tile, BufferType type, bool isAsync) {
     OpBuilder::InsertionGuard guard(builder);
     Value buffer;
     {
@@ -149,7 +150,8 @@ private:
     Value stored = convert(loc, tile, withLayout(cast<RankedTensorType>(tile.getType()), layout));
     meet(loc);
     LocalStoreOp::create(builder, loc, stored, buffer);
-    FenceProxyAsyncOp::create(builder, loc);
+    if (isAsync)
+      FenceProxyAsyncOp::create(builder, loc);
     meet(loc);
     return buffer;
   }
@@ -170,11 +172,15 @@ private:
                          accumulate, dot.getUnsignedA(), dot.getUnsignedB());
   }
 
-  /// An operand of mma.sync: read from a slot, or converted.
+  /// An operand of mma.sync: read from a slot, from where the role has put it, or converted.
   Value fragmentOf(const ProductOperand &operand, Value tile, RankedTensorType type) {
-    if (operand.source == OperandSource::Ring)
-      return LocalLoadOp::create(builder, tile.getLoc(), type, buffers.lookup(operand.load));
-    return convert(tile.getLoc(), mapped(tile), type);
+    Location loc = tile.getLoc();
+    if (operand.source == OperandSource::Registers)
+      return convert(loc, mapped(tile), type);
+    Value buffer = operand.source == OperandSource::Ring
+                       ? buffers.lookup(operand.load)
+                       : put(loc, mapped(tile), operand.buffer, /*isAsync=*/false);
+    return LocalLoadOp::create(builder, loc, type, buffer);
   }
 
   /// A product that is done where it stands.

@@ -202,6 +202,12 @@ private:
     return loop.getYieldedValues()[index] == dot.getResult() ? index : -1;
   }
 
+  /// Operand a or b of mma.sync as the warps hold it.
+  RankedTensorType fragmentOf(const Product &product, int which) {
+    MmaSyncTypes types = mmaSyncTypes(product.dot, 4, plan.warpgroups);
+    return which ? types.b : types.a;
+  }
+
   void chooseOperand(Product &product, int which) {
     ProductOperand &operand = which ? product.b : product.a;
     Value tile = product.dot->getOperand(which);
@@ -217,18 +223,25 @@ private:
           << (which ? "b" : "a") << " stays in registers: " << why;
       return;
     }
-    if (isSync) {
+    // Along K as wgmma reads it best; a swizzle fits since K is a multiple of 32 bytes. For
+    // mma.sync as the array is stored: ldmatrix transposes elements of 16 bits, wider ones come one
+    // by one; there is no way for bytes.
+    int64_t alongK = which == 0 ? 1 : 0, fast = alongK;
+    if (isSync && chain->load.getView().getType().getContiguous() == chain->dims[1 - alongK])
+      fast = 1 - alongK;
+    int64_t span = swizzleFor(type.getDimSize(fast) * getStorageBits(type.getElementType()) / 8);
+    BufferType buffer;
+    if (span)
+      buffer = BufferType::get(type.getContext(), type.getShape(), type.getElementType(),
+                               ArrayRef<int64_t>{fast, 1 - fast}, span);
+    if (isSync && (!buffer || !isReadable(fragmentOf(product, which), buffer))) {
       operand.source = OperandSource::Registers;
       emitRemark(chain->load.getLoc(), "operand ")
-          << (which ? "b" : "a") << " not by TMA: " << why << "; through registers";
+          << (which ? "b" : "a") << " not by TMA: " << why << "; converted in registers";
       return;
     }
     operand.source = OperandSource::Memory;
-    // Along K as wgmma reads it best; a swizzle fits since K is a multiple of 32 bytes.
-    int64_t fast = which == 0 ? 1 : 0;
-    int64_t span = swizzleFor(type.getDimSize(fast) * getStorageBits(type.getElementType()) / 8);
-    operand.buffer = BufferType::get(type.getContext(), type.getShape(), type.getElementType(),
-                                     ArrayRef<int64_t>{fast, 1 - fast}, span);
+    operand.buffer = buffer;
     Location loc = chain ? chain->load.getLoc() : product.dot.getLoc();
     emitRemark(loc) << "operand " << (which ? "b" : "a") << " not by TMA: " << why
                     << "; through registers into shared memory";
@@ -275,9 +288,12 @@ private:
     // elements of 32 bits and more in registers of their own, whatever lies beside them.
     int64_t bits = copy->buffer.getElementBits();
     bool isWgmma = product.unit == ProductUnit::Wgmma;
-    if (bits != 16 && (isWgmma || bits < 16) && copy->buffer.getFastestDim() != (isA ? 1 : 0))
+    bool isAlongK = copy->buffer.getFastestDim() == (isA ? 1 : 0);
+    if (!isAlongK && (bits < 16 || (isWgmma && bits != 16)))
       return std::string("it is not stored along K, as ") + (isWgmma ? "wgmma" : "mma.sync") +
              " reads operands of " + std::to_string(bits) + " bits";
+    if (!isWgmma && !isReadable(fragmentOf(product, isA ? 0 : 1), copy->buffer))
+      return "the warps' parts of it lie differently in the panels of a slot";
     auto known = ringLoads.find(load);
     if (known != ringLoads.end() && known->second.copy.buffer != copy->buffer)
       return "another product reads it by rows and columns in the other order";

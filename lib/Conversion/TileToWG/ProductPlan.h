@@ -20,7 +20,7 @@ namespace girih::wg {
 enum class OperandSource {
   Ring,      ///< a TMA copy in another role fills a slot
   Registers, ///< operand a of wgmma, either of mma.sync: a tile of the role itself
-  Memory,    ///< the role itself puts a tile into a buffer
+  Memory,    ///< the role itself puts a tile into a buffer, from where the product gets it
 };
 
 struct ProductOperand {

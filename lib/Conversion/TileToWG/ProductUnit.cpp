@@ -3,7 +3,9 @@
 
 #include "ProductUnit.h"
 
+#include "girih/Layout/Access.h"
 #include "girih/Layout/MmaFragments.h"
+#include "girih/Layout/Shared.h"
 
 using namespace mlir;
 
@@ -136,6 +138,21 @@ MmaSyncTypes mmaSyncTypes(tile::DotOp dot, int64_t warps, int64_t warpgroups) {
   auto bits = static_cast<int32_t>(getStorageBits(a.getElementType()));
   return {withLayout(a, mmaOperandA(share, bits)), withLayout(b, mmaOperandB(share, bits)),
           withLayout(sum, mmaAccumulator(share))};
+}
+
+bool isReadable(RankedTensorType fragment, BufferType buffer) {
+  auto bytes = static_cast<int32_t>(buffer.getElementBits() / 8);
+  Result<Layout> shared = sharedBuffer(static_cast<int32_t>(buffer.getShape()[0]),
+                                       static_cast<int32_t>(buffer.getShape()[1]), bytes,
+                                       *swizzleOfSpan(static_cast<int32_t>(buffer.getSwizzle())),
+                                       buffer.isRowMajor() ? Dim::Col : Dim::Row);
+  if (!shared)
+    return false;
+  const Layout &registers = getLayout(fragment).getLayout();
+  if (bytes <= 4 && matrixAccess(registers, *shared, bytes))
+    return true;
+  Result<VectorAccess> vector = vectorAccess(registers, *shared, bytes);
+  return vector && vector->vector * bytes % 4 == 0;
 }
 
 Value createMmaSync(OpBuilder &builder, tile::DotOp dot, Value a, Value b, Value accumulator,

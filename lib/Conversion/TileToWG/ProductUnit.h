@@ -44,6 +44,9 @@ struct MmaSyncTypes {
 };
 MmaSyncTypes mmaSyncTypes(tile::DotOp dot, int64_t warps, int64_t warpgroups);
 
+/// Whether the warps can read a fragment from a buffer, with the same instructions for all.
+bool isReadable(mlir::RankedTensorType fragment, BufferType buffer);
+
 /// The wg.mma_sync of a product with its operands in fragments; from zeros on if `accumulator` is
 /// null.
 mlir::Value createMmaSync(mlir::OpBuilder &builder, tile::DotOp dot, mlir::Value a, mlir::Value b,

@@ -5,7 +5,7 @@
 // Sixteen rows: the slots are filled as for wgmma, and read into registers; each slot is given back behind its product.
 // Four warps share the columns, so that operand a is the same in all of them.
 // CHECK-DAG: #[[A:.*]] = #wg.layout<{{.*}}warp: {{\[}}[0,0],[0,0]]}
-// CHECK-DAG: #[[B:.*]] = #wg.layout<{register: {{\[}}[1,0]{{.*}}warp: {{\[}}[0,16],[0,32]]}
+// CHECK-DAG: #[[B:.*]] = #wg.layout<{register: {{\[}}[1,0]{{.*}}warp: {{\[}}[0,8],[0,16]]}
 // CHECK-LABEL: gpu.func @few_rows
 // CHECK: wg.role @load warps(1)
 // CHECK: scf.for

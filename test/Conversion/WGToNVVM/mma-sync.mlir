@@ -2,8 +2,8 @@
 // RUN: girih-opt %s -convert-wg-to-nvvm -mlir-print-debuginfo=false --split-input-file | FileCheck %s
 
 #a = #wg.layout<{register: [[0,1],[8,0],[0,8]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[0,0],[0,0]]} repeat {register: [0,16] x 2}>
-#b = #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]], warp: [[0,16],[0,32]]} repeat {register: [16,0] x 2, register: [0,8] x 2}>
-#c = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[0,16],[0,32]]} repeat {register: [0,8] x 2}>
+#b = #wg.layout<{register: [[1,0],[8,0]], lane: [[2,0],[4,0],[0,1],[0,2],[0,4]], warp: [[0,8],[0,16]]} repeat {register: [16,0] x 2, register: [0,32] x 2}>
+#c = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[0,8],[0,16]]} repeat {register: [0,32] x 2}>
 
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   // Four warps share the 64 columns: two blocks of 8 each, two steps of K.

@@ -64,8 +64,8 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
 
     Which unit multiplies: `wg.mma` if the types are its own, M is a multiple of 64, N of 8 (of integers beyond 32: of 16) up to 256 and K of
     32 bytes. Else `wg.mma_sync`, which has f64 as well, if M is a multiple of 16, N of 8 and K of an instruction's: it reads
-    slots of rings into registers, takes what the role has loaded or computed itself from where it is, and is never in flight. 1, 2, 4 or 8 rows
-    are repeated to 16, and one of the equal results is taken. Else (f32 without tf32, other extents) a loop over K of column
+    slots of rings into registers, what the role has loaded itself by way of a buffer, takes what is computed from where it is
+    (and bytes that lie along M or N, which no instruction transposes), and is never in flight. 1, 2, 4 or 8 rows are repeated to 16, and one of the equal results is taken. Else (f32 without tf32, other extents) a loop over K of column
     times row in registers. A remark says so where it is not the first, and why. Products in roles that a kernel has
     already become `wg.mma_sync`, or a loop.
 
