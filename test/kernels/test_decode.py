@@ -19,17 +19,16 @@ def normal(shape, seed):
     return round_to(np.random.default_rng(seed).standard_normal(shape), gr.bf16)
 
 
-def decode(q, keys, values, pages, shares, scale, seed=0):
+def decode(q, keys, values, pages, shares, scale, seed=0, dtype=gr.bf16, precision=None):
     """Output of the two kernels, in arrays that held NaN."""
     batch, heads, rows, d = q.shape
     parts = gr.asarray(np.full((batch, heads, shares, rows, d), np.nan, np.float32))
     sums = [gr.asarray(np.full((batch, heads, shares, rows), np.nan, np.float32)) for _ in range(2)]
-    o = gr.asarray(np.full(q.shape, np.nan, np.float32), gr.bf16)
-    given = [gr.asarray(x, gr.bf16) for x in (q, keys, values)]
+    o = gr.asarray(np.full(q.shape, np.nan, np.float32), dtype)
+    given = [gr.asarray(x, dtype) for x in (q, keys, values)]
+    tables = [gr.asarray(pages), gr.asarray(LENGTHS)]
     with emulator.options(seed=seed):
-        decode_parts(
-            *given, gr.asarray(pages), gr.asarray(LENGTHS), parts, *sums, scale, R=rows, L=PAGE, D=d
-        )
+        decode_parts(*given, *tables, parts, *sums, scale, R=rows, L=PAGE, D=d, precision=precision)
         merge_parts(parts, *sums, o, R=rows, D=d)
     return o.numpy().astype(np.float64)
 
@@ -107,3 +106,13 @@ def test_pages_of_others_do_not_matter():
     for array in (keys, values):
         array[:, 0][~used] = np.nan
     np.testing.assert_array_equal(decode(q, keys, values, pages, 2, D**-0.5), expected)
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+def test_f32_on_tensor_cores(rows):
+    """Scores are those of exact products (the data fit tf32); of each weight 10 bits behind the first one count."""
+    q = normal((len(LENGTHS), 1, rows, D), 30)
+    keys, values, pages = pool(31)
+    expected = reference(q, keys, values, pages, D**-0.5)
+    out = decode(q, keys, values, pages, 2, D**-0.5, dtype=gr.f32, precision="tf32")
+    assert np.abs(out - expected).max() <= 2.0**-10 * np.abs(values).max() + 1e-5
