@@ -13,8 +13,8 @@ namespace girih {
 /// `warpgroups`. As many warps as divide the blocks of 16 rows have rows of their own, as many of
 /// the others as divide the blocks of 8 columns have columns of their own, and what is left
 /// multiplies the same as another; warpgroups likewise, in what their warps leave (columns if they
-/// are a power of two). A warp's blocks of rows lie apart as those of wgmma do. Blocks of columns go
-/// round among the warps, then the warpgroups, so that in a buffer of panels those of one
+/// are a power of two). A warp's blocks of rows lie apart as those of wgmma do. Blocks of columns
+/// go round among the warps, then the warpgroups, so that in a buffer of panels those of one
 /// instruction are all in the same one.
 struct MmaShare {
   int32_t rows, cols, depth;
