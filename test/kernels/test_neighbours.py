@@ -152,7 +152,7 @@ def test_neighbours_neither_matter_nor_change(name, margins):
 
 def test_saxpy_keeps_its_neighbours():
     y = Around(X[1], f, (5,), PATTERN)
-    saxpy(0.5, Around(X[0], f, (5,), np.nan).view, y.view, B=128)
+    saxpy(0.5, Around(X[0], f, (5,), np.nan).view, y.view, B=64)
     np.testing.assert_array_equal(y.inside().view(np.float32), np.float32(0.5) * X[0] + X[1])
     assert y.is_intact_outside()
 

@@ -24,13 +24,15 @@ def test_vector_add(n):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_saxpy(n):
+@pytest.mark.parametrize("tile", [B, 64])
+def test_saxpy(n, tile):
+    """64 elements are held by two threads each: both load, one stores."""
     for seed in SEEDS:
         random = np.random.default_rng(seed)
         x, y = random.standard_normal((2, n)).astype(np.float32)
         out = gr.asarray(y)
         with gr.emulator.options(seed=seed):
-            saxpy(0.3, gr.asarray(x), out, B=B)
+            saxpy(0.3, gr.asarray(x), out, B=tile)
         np.testing.assert_array_equal(out.numpy(), np.float32(0.3) * x + y)
 
 

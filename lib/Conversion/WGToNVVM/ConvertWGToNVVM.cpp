@@ -1,7 +1,7 @@
 // convert-wg-to-nvvm: the conversion as a whole.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Patterns.h"
+#include "TileMove.h"
 
 #include "girih/Conversion/WGToNVVM/InlineAsm.h"
 #include "girih/Conversion/WGToNVVM/WGToNVVM.h"
@@ -66,6 +66,8 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   if (failed(checkConvertible(module, state)))
     return failure();
   markFinishedWaits(module);
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>())
+    markInPlaceStores(kernel, state);
 
   MLIRContext *context = module.getContext();
   TypeConverter converter;

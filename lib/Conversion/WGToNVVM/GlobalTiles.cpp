@@ -7,6 +7,7 @@
 #include "Divisor.h"
 #include "GlobalAccess.h"
 #include "GlobalPlaces.h"
+#include "RoleScratch.h"
 
 #include "girih/Conversion/WGToNVVM/Registers.h"
 
@@ -90,6 +91,9 @@ struct StorePattern : StatePattern<tile::StoreOp> {
       branch(builder, loc, TypeRange(), all, inVectors, oneByOne);
       return {};
     };
+    bool inPlace = op->hasAttr(kInPlaceAttr);
+    if (inPlace)
+      meetRole(rewriter, loc, state.roles.of(op));
     if (Value owner = emitOwner(rewriter, loc, plan, place)) {
       auto guard = scf::IfOp::create(rewriter, loc, TypeRange(), owner, /*withElseRegion=*/false);
       OpBuilder inside = guard.getThenBodyBuilder();
@@ -97,6 +101,8 @@ struct StorePattern : StatePattern<tile::StoreOp> {
     } else {
       store(rewriter);
     }
+    if (inPlace)
+      meetRole(rewriter, loc, state.roles.of(op));
     rewriter.eraseOp(op);
     return success();
   }

@@ -11,6 +11,12 @@
 
 namespace girih::wg {
 
+/// On a tile.store before which, and behind which, the role meets.
+inline constexpr llvm::StringLiteral kInPlaceAttr = "wg.in_place";
+/// Puts it on stores into arrays that the kernel loads in other threads too. After
+/// checkConvertible().
+void markInPlaceStores(mlir::gpu::GPUFuncOp kernel, const ConversionState &state);
+
 struct TileMove {
   /// `listed` and `numbers`: the dimension whose places are listed, and those places.
   template <typename Op, typename Adaptor>

@@ -25,6 +25,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
     %t = tile.load %x[%even] : !x -> tensor<512xf32, #flat>
     // Nothing is known of the index: element by element on both sides.
     // CHECK: scf.if
+    // Each element is one thread's, which keeps its own order.
+    // CHECK-NOT: barrier
     // CHECK-COUNT-4: llvm.store %{{.*}} {alignment = 4 : i64} : f32
     // CHECK: else
     tile.store %t, %x[%i] : tensor<512xf32, #flat>, !x
@@ -56,6 +58,21 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
     // CHECK-NEXT: scf.if %[[FIRST]]
     // CHECK-NEXT: scf.if
     tile.store %t, %x[%c0] : tensor<64xf32, #sums>, !x
+    gpu.return
+  }
+
+  // What four lanes load, one stores: not before the others have loaded, and they load again not before it has.
+  // CHECK-LABEL: llvm.func @in_place
+  gpu.func @in_place(%p: !llvm.ptr<1>, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %one = arith.constant 1 : i64
+    %c0 = arith.constant 0 : i32
+    %x = tile.view %p[%n] strides(%one) : !x
+    %t = tile.load %x[%c0] : !x -> tensor<64xf32, #sums>
+    // CHECK: llvm.nvvm.barrier.cta.sync.aligned.count
+    // CHECK: llvm.store
+    // CHECK: llvm.nvvm.barrier.cta.sync.aligned.count
+    %y = tile.view %p[%n] strides(%one) : !x
+    tile.store %t, %y[%c0] : tensor<64xf32, #sums>, !x
     gpu.return
   }
 }
