@@ -57,6 +57,7 @@ Wait Call::launch(Device &device, cuda::CUstream stream, const Interrupted &inte
   device.enter();
   program.load(device);
   Release release{*plan, device};
+  device.noteLaunch(program.internedName);
   plan->run(device, program.functions, stream);
   if (!plan->hasRecords() && !device.driver().isEmulated())
     return Wait::Done;

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <pthread.h>
+#include <set>
 #include <thread>
 
 namespace girih::runtime {
@@ -25,6 +27,33 @@ constexpr microseconds spinFor(50), longestPause(1000);
 // Half a second is what a user may wait after Ctrl-C; a twentieth leaves room for the rest.
 constexpr microseconds askEvery(50000);
 
+/// Set in the children of a process that has a device.
+std::atomic<bool> forked = false;
+
+void checkForked() {
+  if (forked.load(std::memory_order_relaxed))
+    throw DeviceError(
+        "this process was forked from one that had used the device, and no CUDA driver works in "
+        "such "
+        "a child: fork before the first array or launch, or start processes with spawn "
+        "(multiprocessing.set_start_method(\"spawn\"))");
+}
+
+/// Whether a result says that a kernel that ran has failed.
+bool isKernelFault(cuda::CUresult result) {
+  switch (result) {
+  case cuda::CUDA_ERROR_ILLEGAL_ADDRESS:
+  case cuda::CUDA_ERROR_LAUNCH_TIMEOUT:
+  case cuda::CUDA_ERROR_ASSERT:
+  case cuda::CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case cuda::CUDA_ERROR_MISALIGNED_ADDRESS:
+  case cuda::CUDA_ERROR_LAUNCH_FAILED:
+    return true;
+  default:
+    return false;
+  }
+}
+
 } // namespace
 
 Device::Device(std::unique_ptr<Driver> driver) : cuda(std::move(driver)) {
@@ -33,6 +62,7 @@ Device::Device(std::unique_ptr<Driver> driver) : cuda(std::move(driver)) {
   cuda->check(cuda->cuDeviceGetAttribute(
                   &multiprocessors, cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, cuda->device()),
               "the device does not say how many multiprocessors it has");
+  pthread_atfork(nullptr, nullptr, [] { forked = true; });
 }
 
 Device &Device::get() {
@@ -47,7 +77,26 @@ Device &Device::get() {
   return *chosen.load(std::memory_order_relaxed);
 }
 
+const std::string *Device::intern(const std::string &name) {
+  static std::mutex mutex;
+  static auto *names = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(mutex);
+  return &*names->insert(name).first;
+}
+
+void Device::check(cuda::CUresult result, const std::string &what) const {
+  const std::string *name = launchedLast.load(std::memory_order_relaxed);
+  if (cuda->isEmulated() || !isKernelFault(result) || !name)
+    return cuda->check(result, what);
+  throw DeviceError(
+      "a kernel failed on " + cuda->deviceName() + ", where " + *name +
+      " was launched last: " + cuda->describe(result) + "\n  to see why: " + *name +
+      ".record(\"case.girih\") in Python before the call, then python -m girih.replay "
+      "case.girih runs it on the emulated device");
+}
+
 void Device::enter() const {
+  checkForked();
   cuda->check(cuda->cuCtxSetCurrent(context), "the device's context cannot be made current");
 }
 
@@ -62,8 +111,10 @@ uint64_t Device::allocate(size_t bytes) const {
 }
 
 void Device::free(uint64_t address) const noexcept {
-  // What fails here is a consequence of an earlier error that has been reported.
-  if (cuda->cuCtxSetCurrent(context) == cuda::CUDA_SUCCESS)
+  // What fails here is a consequence of an earlier error that has been reported. What a forked
+  // process holds belongs to its parent.
+  if (!forked.load(std::memory_order_relaxed) &&
+      cuda->cuCtxSetCurrent(context) == cuda::CUDA_SUCCESS)
     cuda->cuMemFree_v2(address);
 }
 
@@ -72,7 +123,7 @@ void Device::copyToDevice(uint64_t destination, const void *source, size_t bytes
     return;
   Turn turn = takeTurn();
   enter();
-  cuda->check(cuda->cuMemcpyHtoD_v2(destination, source, bytes), "copying to the device failed");
+  check(cuda->cuMemcpyHtoD_v2(destination, source, bytes), "copying to the device failed");
 }
 
 void Device::copyToHost(void *destination, uint64_t source, size_t bytes) const {
@@ -80,7 +131,7 @@ void Device::copyToHost(void *destination, uint64_t source, size_t bytes) const 
     return;
   Turn turn = takeTurn();
   enter();
-  cuda->check(cuda->cuMemcpyDtoH_v2(destination, source, bytes), "copying from the device failed");
+  check(cuda->cuMemcpyDtoH_v2(destination, source, bytes), "copying from the device failed");
 }
 
 void Device::copyOnDevice(uint64_t destination, uint64_t source, size_t bytes) const {
@@ -88,7 +139,7 @@ void Device::copyOnDevice(uint64_t destination, uint64_t source, size_t bytes) c
     return;
   Turn turn = takeTurn();
   enter();
-  cuda->check(cuda->cuMemcpyDtoD_v2(destination, source, bytes), "copying on the device failed");
+  check(cuda->cuMemcpyDtoD_v2(destination, source, bytes), "copying on the device failed");
 }
 
 void Device::fillWithZeros(uint64_t address, size_t bytes, cuda::CUstream stream) const {
@@ -96,10 +147,11 @@ void Device::fillWithZeros(uint64_t address, size_t bytes, cuda::CUstream stream
     return;
   Turn turn = takeTurn();
   enter();
-  cuda->check(cuda->cuMemsetD8Async(address, 0, bytes, stream), "filling with zeros failed");
+  check(cuda->cuMemsetD8Async(address, 0, bytes, stream), "filling with zeros failed");
 }
 
 Device::Turn Device::takeTurn(const Interrupted &interrupted) const {
+  checkForked(); // a lock that another thread held at the fork stays locked
   Turn turn(launching, std::defer_lock);
   if (cuda->isEmulated())
     while (!turn.try_lock_for(askEvery))
@@ -125,7 +177,7 @@ Wait Device::synchronize(cuda::CUstream stream, const Interrupted &interrupted) 
         return Wait::Stopped;
       }
       cuda->throwFindings();
-      cuda->check(result, "the device stopped the kernel");
+      check(result, "the device stopped the kernel");
       return Wait::Done;
     }
     Clock::time_point now = Clock::now();

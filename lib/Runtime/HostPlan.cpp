@@ -282,7 +282,7 @@ void HostPlan::run(const Device &device, const std::vector<cuda::CUfunction> &fu
     if (result == cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
       refuse(launch, functions[launch.step->kernel], device);
     if (result != cuda::CUDA_SUCCESS)
-      driver.check(result, launch.kernel->name + " cannot be launched");
+      device.check(result, launch.kernel->name + " cannot be launched");
   }
 }
 

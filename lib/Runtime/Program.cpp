@@ -81,6 +81,7 @@ void Program::load(Device &device) {
     found.push_back(function);
   }
   functions = std::move(found);
+  internedName = Device::intern(contents.name);
   readyOn.store(&device, std::memory_order_release);
 }
 

@@ -85,6 +85,7 @@ class Entry:
     def _set_parameters(
         self, names: Sequence[str], positional: int, defaults: Sequence[Any], none: Any
     ) -> None: ...
+    def _use_recipes(self, use: bool) -> None: ...
     def _remember(
         self,
         program: Program,

@@ -26,6 +26,7 @@ constexpr size_t mostRecipes = 32;
 struct State {
   Binder binder;
   bool bindsFast = false;                            ///< the binder has been set
+  bool usesRecipes = true;                           ///< false: every call goes through Python
   std::deque<std::shared_ptr<const Recipe>> recipes; ///< the most recently used one first
 };
 
@@ -131,7 +132,7 @@ PyObject *launch(PyObject *self, PyObject *const *arguments, size_t count, PyObj
     State &state = stateOf(self);
     PyObject *bound[Binder::most];
     GivenOptions given;
-    if (state.bindsFast &&
+    if (state.bindsFast && state.usesRecipes &&
         state.binder.bind(arguments, count, keywords, bound, takesOptions ? &given : nullptr)) {
       LaunchOptions options(given);
       Adopter adopter(options, given.stream && given.stream != Py_None);
@@ -233,6 +234,11 @@ PyObject *entryRemember(PyObject *self, PyObject *args) {
   });
 }
 
+PyObject *entryUseRecipes(PyObject *self, PyObject *use) {
+  stateOf(self).usesRecipes = PyObject_IsTrue(use) == 1;
+  Py_RETURN_NONE;
+}
+
 /// Before Python 3.12 a class in Python does not inherit the way to be called without a tuple.
 PyObject *entryInitSubclass(PyObject *type, PyObject *) {
   reinterpret_cast<PyTypeObject *>(type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
@@ -302,6 +308,8 @@ PyMethodDef entryMethods[] = {
      "Names, how many of them may be positional, defaults, and what stands for no default."},
     {"_remember", entryRemember, METH_VARARGS,
      "A program, what each argument must be (Recipe.h) and the outer names it depends on."},
+    {"_use_recipes", entryUseRecipes, METH_O,
+     "Whether calls may be made by recipes, or all go through `_launch`."},
     {"__init_subclass__", entryInitSubclass, METH_CLASS | METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

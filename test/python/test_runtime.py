@@ -358,3 +358,32 @@ def test_an_unknown_device():
 def test_importing_chooses_no_device():
     finished = run("import girih, girih._runtime; girih.Array", GIRIH_DEVICE="nonsense")
     assert (finished.returncode, finished.stderr) == (0, "")
+
+
+FORK = """
+    import os, sys
+    import girih
+    if sys.argv[1:] == ["used"]:
+        kept = girih.zeros(4, girih.f32)
+    child = os.fork()
+    if child == 0:
+        try:
+            print(girih.zeros(4, girih.f32).numpy())
+        except girih.DeviceError as error:
+            print(error)
+        kept = None
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(girih.zeros(2, girih.f32).numpy())
+"""
+
+
+def test_a_forked_process():
+    finished = run(f"import sys\nsys.argv[1:] = ['used']\n{textwrap.dedent(FORK)}")
+    first, second = finished.stdout.splitlines()
+    assert first.startswith(
+        "this process was forked from one that had used the device, and no CUDA driver works in such a child: "
+    )
+    assert second == "[0. 0.]"
+    assert run(FORK).stdout.splitlines() == ["[0. 0. 0. 0.]", "[0. 0.]"]

@@ -17,6 +17,7 @@
 
 #include "girih/Runtime/Driver.h"
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 
@@ -42,7 +43,8 @@ public:
   const Driver &driver() const { return *cuda; }
   int multiprocessorCount() const { return multiprocessors; }
 
-  /// Makes the device's context the calling thread's current one.
+  /// Makes the device's context the calling thread's current one. Throws DeviceError in a process
+  /// that was forked from one that had a device: no driver works there.
   void enter() const;
 
   /// Device memory; throws DeviceError when there is no room. `bytes` may be 0.
@@ -59,6 +61,17 @@ public:
   /// Waits until everything on `stream` has run. Throws DeviceError with the findings if a launch
   /// on it failed.
   Wait synchronize(cuda::CUstream stream = nullptr, const Interrupted &interrupted = {}) const;
+
+  /// Remembers which program is launched, for the error of a GPU that fails later. Names come from
+  /// `intern`.
+  void noteLaunch(const std::string *program) const {
+    launchedLast.store(program, std::memory_order_relaxed);
+  }
+  /// A name that lives as long as the process.
+  static const std::string *intern(const std::string &name);
+  /// Throws DeviceError unless `result` is CUDA_SUCCESS. If it says that a kernel failed on a GPU,
+  /// the text names the program launched last and how to find out why.
+  void check(cuda::CUresult result, const std::string &what) const;
 
   /// Prints on stderr, once, which device runs the kernels.
   void announce() const;
@@ -77,6 +90,7 @@ private:
   std::unique_ptr<Driver> cuda;
   cuda::CUcontext context = nullptr;
   int multiprocessors = 0;
+  mutable std::atomic<const std::string *> launchedLast = nullptr;
   mutable std::recursive_timed_mutex launching;
   mutable std::once_flag announced;
 };

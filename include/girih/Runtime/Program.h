@@ -108,6 +108,7 @@ private:
   std::mutex loading;
   std::atomic<const Device *> readyOn = nullptr; ///< once everything is loaded
   const Device *loadedOn = nullptr;
+  const std::string *internedName = nullptr; ///< see Device::intern
   cuda::CUmodule module = nullptr;
   std::vector<cuda::CUfunction> functions; ///< one per kernel of the manifest
 };

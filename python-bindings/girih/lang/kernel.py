@@ -43,6 +43,7 @@ class Kernel(Entry):
         self._signature = inspect.signature(self.function)
         self._parameters: list[Parameter] | None = None
         self._programs: dict[Any, tuple[Any, Captured]] = {}
+        self._recording: str | os.PathLike[str] | None = None
         by_place = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         order = list(self._signature.parameters.values())
         if all(parameter.kind in by_place for parameter in order):
@@ -134,8 +135,18 @@ class Kernel(Entry):
 
         signature, arguments = self._bind(args, kwargs)
         program, captured = self._look_up(signature)
-        launch(program, arguments, stream=stream, ctas=ctas)
+        launch(program, arguments, stream=stream, ctas=ctas, record=self._recording)
         self._keep_recipe(signature, program, captured)
+
+    def record(self, path: str | os.PathLike[str] | None) -> None:
+        """Keeps each call from now on in a file, the last one staying; None stops that.
+
+        The call's image and arguments are written before it is made, and the call is waited for: if it fails
+        on a GPU, ``python -m girih.replay FILE`` runs it again on the emulated device, which says what went
+        wrong. Launchers are not recorded.
+        """
+        self._recording = path
+        self._use_recipes(path is None)
 
     def _prepare(self, ctas: Any, stream: Any, /, *args: Any, **kwargs: Any) -> None:
         """Compiles for a launcher, which the extension makes. Raises as ``_launch`` does."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from girih._runtime import stream_handle
-from girih.errors import LaunchError
+from girih._runtime import stream_handle, synchronize
+from girih.errors import DeviceError, LaunchError
 from girih.runtime import array as arrays
 from girih.runtime.foreign import current_stream
 
@@ -16,9 +18,16 @@ if TYPE_CHECKING:
 _said_slow = False
 
 
-def launch(program: Program, args: list[Any], *, stream: Any = None, ctas: Any = None) -> None:
+def launch(
+    program: Program,
+    args: list[Any],
+    *,
+    stream: Any = None,
+    ctas: Any = None,
+    record: str | os.PathLike[str] | None = None,
+) -> None:
     """Runs ``program`` on ``args``, one per parameter of the package, on a stream and with a number of CTAs
-    (``Program.launch``).
+    (``Program.launch``). ``record`` names a file that keeps the call for ``python -m girih.replay``.
 
     An argument for an array parameter may be a girih.Array, a NumPy array or an object with ``__dlpack__`` or
     ``__cuda_array_interface__``. Arrays in host memory are copied to the device, and those that the kernel
@@ -27,7 +36,7 @@ def launch(program: Program, args: list[Any], *, stream: Any = None, ctas: Any =
     device finds, KeyboardInterrupt on Ctrl-C (the device stays usable).
     """
     if not any(_is_foreign(value) for value in args):
-        program.launch(args, stream, ctas)
+        _run(program, args, stream, ctas, record)
         return
     parameters = program.parameters
     on_device: list[Any] = list(args)
@@ -56,9 +65,27 @@ def launch(program: Program, args: list[Any], *, stream: Any = None, ctas: Any =
             _say_slow()
         if host and writes:
             outputs.append((on_device[index], value))
-    program.launch(on_device, stream, ctas)
+    _run(program, on_device, stream, ctas, record)
     for array, value in outputs:
         arrays.copy_back(array, value)
+
+
+def _run(program: Program, args: list[Any], stream: Any, ctas: Any, record: Any) -> None:
+    """Launches; a recorded call is waited for, so that what fails is this call's error."""
+    if record is None:
+        program.launch(args, stream, ctas)
+        return
+    from girih.runtime.case import write_case
+
+    write_case(record, program, args, ctas)
+    try:
+        program.launch(args, stream, ctas)
+        synchronize(stream_handle(stream))
+    except DeviceError as error:
+        again = f"{error}\n  to run this call again on the emulated device: python -m girih.replay {quote(os.fspath(record))}"
+        told = DeviceError(again)
+        told.findings = error.findings
+        raise told from None
 
 
 def describe_argument(kernel: str, parameter: str, value: Any) -> arrays.Description:

@@ -194,6 +194,26 @@ TEST_F(CallTest, CtasOfAPersistentKernel) {
             "gr.tiles(..., ctas=gr.sms()) makes it persistent");
 }
 
+TEST_F(CallTest, AGpusFailureNamesTheLastProgram) {
+  Device &gpu = device(DeviceChoice::Cuda);
+  Call call(program);
+  setAll(call, 128, 256, 64);
+  call.launch(gpu);
+  fake().queryResult = girih::cuda::CUDA_ERROR_LAUNCH_FAILED;
+  const std::string expected =
+      "a kernel failed on Fake H200, where matmul was launched last: CUDA_ERROR_LAUNCH_FAILED "
+      "(text "
+      "of the error)\n  to see why: matmul.record(\"case.girih\") in Python before the call, then "
+      "python -m girih.replay case.girih runs it on the emulated device";
+  EXPECT_EQ(messageOf<DeviceError>([&] { gpu.synchronize(); }), expected);
+  fake().launchResult = girih::cuda::CUDA_ERROR_LAUNCH_FAILED;
+  EXPECT_EQ(messageOf<DeviceError>([&] { call.launch(gpu); }), expected);
+  // What the driver refuses says so.
+  fake().launchResult = girih::cuda::CUDA_ERROR_INVALID_VALUE;
+  EXPECT_EQ(messageOf<DeviceError>([&] { call.launch(gpu); }),
+            "matmul cannot be launched: CUDA_ERROR_INVALID_VALUE (text of the error)");
+}
+
 TEST_F(CallTest, ACallIsLentToOneAtATime) {
   std::unique_ptr<Call> first = program.borrow(), second = program.borrow();
   Call *kept = first.get();
