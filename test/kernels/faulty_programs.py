@@ -209,10 +209,10 @@ def scaled() -> list[tuple[Any, ...]]:
 
 
 def cache() -> list[tuple[Any, ...]]:
-    """A sequence in nine pages, in one share."""
+    """A sequence in nine pages, in one share; the table has room for one more, which a faulty loop may look at."""
     q = gr.asarray(integers((1, 1, 16, 128), 5) / 8, gr.bf16)
     keys = gr.asarray(integers((9, 1, 64, 128), 6) / 8, gr.bf16)
-    pages, lengths = np.arange(9, dtype=np.int32)[None], np.array([9 * 64 - 5], np.int32)
+    pages, lengths = np.arange(10, dtype=np.int32)[None] % 9, np.array([9 * 64 - 5], np.int32)
     parts = gr.empty((1, 1, 1, 16, 128), gr.f32)
     sums = [gr.empty((1, 1, 1, 16), gr.f32) for _ in range(2)]
     return [(q, keys, keys, gr.asarray(pages), gr.asarray(lengths), parts, *sums, 0.1)]
