@@ -41,7 +41,7 @@ config.test_source_root = str(root / "test")
 config.test_exec_root = str(build / "test")
 
 # Our tools by their full path, so that none from elsewhere can stand in; FileCheck, not and count from LLVM 22.
-for tool in ("girih-opt", "girih-compile", "girih-emu"):
+for tool in ("girih-opt", "girih-compile", "girih-emu", "girih-package"):
     config.substitutions.append((rf"(?<![\w/.-]){tool}(?![\w/.-])", str(build / "bin" / tool)))
 config.substitutions += [("%ptxas", str(ptxas)), ("%root", str(root))]
 config.environment["PATH"] = os.pathsep.join(

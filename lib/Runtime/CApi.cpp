@@ -59,7 +59,8 @@ void checkAbi(uint32_t abi) {
                       "; compile it anew with this library's header");
 }
 
-ArrayArgument toArray(const girih_array &array, const std::string &name) {
+/// Sets `result` to an array of the caller's; what it holds already is used again.
+void setArray(ArrayArgument &result, const girih_array &array, const std::string &name) {
   if (array.dtype < 0 || array.dtype > GIRIH_B1)
     throw LaunchError(name + ": " + std::to_string(array.dtype) + " is no girih_dtype");
   if (array.rank < 0 || array.rank > GIRIH_MAX_RANK)
@@ -67,7 +68,6 @@ ArrayArgument toArray(const girih_array &array, const std::string &name) {
                       std::to_string(GIRIH_MAX_RANK));
   if (array.rank > 0 && !array.shape)
     throw LaunchError(name + ": the shape is NULL");
-  ArrayArgument result;
   result.address = array.address;
   result.dtype = static_cast<DType>(array.dtype);
   result.shape.assign(array.shape, array.shape + array.rank);
@@ -77,7 +77,7 @@ ArrayArgument toArray(const girih_array &array, const std::string &name) {
                         " has a negative extent");
   if (array.strides) {
     result.strides.assign(array.strides, array.strides + array.rank);
-    return result;
+    return;
   }
   result.strides.resize(array.rank);
   int64_t stride = 1;
@@ -87,20 +87,24 @@ ArrayArgument toArray(const girih_array &array, const std::string &name) {
       throw LaunchError(name + ": the shape " + printExtents(result.shape) +
                         " has more elements than 64 bits count");
   }
-  return result;
 }
 
-Argument toArgument(const girih_argument &argument, const KernelEntry &kernel, size_t index) {
-  const std::string &name = kernel.parameters[index].name;
+void setArgument(Argument &result, const girih_argument &argument, const std::string &name) {
   switch (argument.kind) {
   case GIRIH_ABSENT:
-    return Absent{};
+    result = Absent{};
+    return;
   case GIRIH_ARRAY:
-    return toArray(argument.value.array, name);
+    if (!std::holds_alternative<ArrayArgument>(result))
+      result = ArrayArgument();
+    setArray(std::get<ArrayArgument>(result), argument.value.array, name);
+    return;
   case GIRIH_INTEGER:
-    return argument.value.integer;
+    result = argument.value.integer;
+    return;
   case GIRIH_FLOAT:
-    return argument.value.real;
+    result = argument.value.real;
+    return;
   }
   throw LaunchError(name + ": " + std::to_string(argument.kind) + " is no girih_argument_kind");
 }
@@ -163,11 +167,13 @@ girih_status girih_launch(girih_kernel *handle, const girih_argument *arguments,
     auto &kernel = *reinterpret_cast<PackagedKernel *>(handle);
     if (count > 0)
       require(arguments, "arguments");
-    std::vector<Argument> passed(count, Absent{});
+    // Kept from call to call, so that the next one allocates nothing.
+    thread_local std::vector<Argument> passed;
+    passed.resize(count, Absent{});
     // A wrong count is the kernel's to complain about.
-    if (count == kernel.entry().parameters.size())
+    if (const auto &parameters = kernel.entry().parameters; count == parameters.size())
       for (size_t i = 0; i < count; ++i)
-        passed[i] = toArgument(arguments[i], kernel.entry(), i);
+        setArgument(passed[i], arguments[i], parameters[i].name);
     kernel.launch(Device::get(), passed, static_cast<girih::cuda::CUstream>(stream));
   });
 }

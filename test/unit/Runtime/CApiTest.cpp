@@ -85,6 +85,19 @@ TEST_F(CApi, ACProgramRunsAKernel) {
   EXPECT_EQ(target, source);
 }
 
+TEST_F(CApi, ACallKnowsNothingOfTheOneBefore) {
+  std::vector<float> source(16 * 32, 3), target(16 * 32, 0);
+  ASSERT_EQ(copyThroughAPackage(bytes.data(), bytes.size(), source.data(), target.data(), 16, 32),
+            0);
+  girih_argument arguments[] = {girih_from_integer(1), girih_from_float(2)};
+  EXPECT_EQ(girih_launch(kernel, arguments, 2, nullptr), GIRIH_ERROR_ARGUMENTS);
+  EXPECT_STREQ(girih_last_error(),
+               "copy: a: expected an array of f32 with 2 dimensions, found the integer 1");
+  ASSERT_EQ(copyThroughAPackage(bytes.data(), bytes.size(), source.data(), target.data(), 8, 64), 0)
+      << girih_last_error();
+  EXPECT_EQ(target, source);
+}
+
 TEST_F(CApi, KernelsHaveNames) {
   EXPECT_EQ(girih_kernel_count(package), 1u);
   EXPECT_STREQ(girih_kernel_name(package, 0), "copy");

@@ -39,6 +39,12 @@ TEST_F(PackageTest, TheFirstVariantThatFitsIsTaken) {
   EXPECT_EQ(launched(gemmArguments(DType::F16, 8, 256, 64)), "half");
 }
 
+TEST_F(PackageTest, TheStreamReachesTheDriver) {
+  auto stream = reinterpret_cast<girih::cuda::CUstream>(uintptr_t{0x55});
+  package.kernel("matmul").launch(device(), gemmArguments(DType::F16, 8, 256, 64), stream);
+  EXPECT_EQ(fake().launches.back().config.hStream, stream);
+}
+
 TEST_F(PackageTest, AnAbsentArgumentPicksItsVariantAndIsNotPassed) {
   std::vector<Argument> arguments = gemmArguments(DType::BF16, 64, 256, 64);
   arguments[3] = Absent{};
