@@ -18,9 +18,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from _kernels import Kernel, compiled_kernels
+from _unrolled import unrolled
 
 from girih.compiler.worker import WORKER
 
@@ -107,6 +109,15 @@ def print_passes(kernel: Kernel, repeat: int) -> None:
         print(f"  {name:32} {statistics.median(times):8.2f} ms")
 
 
+def unrolled_4x(repeat: int) -> float:
+    """How many times as long a kernel takes that is unrolled four times as far, without ptxas."""
+    times = {}
+    for steps in (8, 32):
+        emit = partial(Kernel, f"unrolled_{steps}", "tile", emit=partial(unrolled, steps))
+        times[steps] = measure(emit, repeat)["ours_ms"]
+    return times[32] / times[8]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev bench compile", description=__doc__)
     parser.add_argument("--json", action="store_true", help="the last line is one JSON object")
@@ -128,6 +139,7 @@ def main() -> None:
         "median_ours_ms": round(statistics.median(row["ours_ms"] for row in rows), 1),
         "edit_to_result_gemm_ms": round(edit_to_result_gemm_ms(options.repeat), 1),
         "edit_to_result_attention_ms": round(edit_to_result_attention_ms(options.repeat), 1),
+        "unrolled_4x": round(unrolled_4x(options.repeat), 2),
         "kernels": rows,
     }
     print(f"{'kernel':42} {'total':>8} {'ours':>8} {'ptxas':>8}  ms")
@@ -137,6 +149,7 @@ def main() -> None:
     print(f"import girih: {result['import_ms']} ms")
     print(f"from an edit to the result of a GEMM: {result['edit_to_result_gemm_ms']} ms")
     print(f"of attention at tile level: {result['edit_to_result_attention_ms']} ms")
+    print(f"unrolled four times as far, a kernel takes {result['unrolled_4x']} times as long")
     if options.passes:
         for emit in kernels:
             print_passes(emit(), options.repeat)

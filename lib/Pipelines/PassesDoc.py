@@ -44,7 +44,7 @@ wg-allocate-shared       every buffer and barrier gets its offset
 wg-check-barriers        report what would race or hang, of what is there now
 wg-lower-roles           roles become branches on the warpgroup's index        (stop-at-wg ends here)
 convert-wg-to-nvvm       buffers become addresses, tiles registers, ops PTX
-convert-scf-to-cf        (upstream)
+wg-lower-control-flow    loops and conditions become branches, last ones first
 convert-scalars-to-nvvm  arith, math, cf and gpu, by upstream's patterns
 reconcile-unrealized-casts (upstream)
 verify-nvvm-phase        only llvm and nvvm ops are left

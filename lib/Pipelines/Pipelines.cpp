@@ -8,7 +8,6 @@
 #include "girih/Dialect/WG/Transforms/Passes.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -49,7 +48,7 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
   if (options.stopAtWG)
     return;
   device.addPass(wg::createConvertWGToNVVM());
-  device.addPass(mlir::createSCFToControlFlowPass());
+  device.addPass(wg::createLowerControlFlow());
   device.addPass(wg::createConvertScalars());
   device.addPass(mlir::createReconcileUnrealizedCastsPass());
   device.addPass(wg::createVerifyNVVMPhase());
@@ -86,7 +85,6 @@ void registerPassesAndPipelines() {
   // Upstream's, of which the pipelines are made: a reproducer names them.
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
-  mlir::registerPass([] { return mlir::createSCFToControlFlowPass(); });
   mlir::registerPass([] { return mlir::createReconcileUnrealizedCastsPass(); });
   mlir::PassPipelineRegistration<TileToWGOptions>(
       "girih-tile-to-wg", "Take kernels from the tile phase to the wg phase",

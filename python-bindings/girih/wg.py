@@ -352,8 +352,8 @@ def mma(cx: Context, a: Buffer | Tile, b: Buffer, acc: Tile) -> Tile:
             expected=f"wg.acc(...), the result of wg.mma, or a tile of {wanted.name}",
             found=cx.describe(acc),
         )
-    narrow = {e4m3, e5m2}
-    if a_type != b_type and not {a_type, b_type} <= narrow:
+    types = {a_type, b_type}
+    if a_type != b_type and not (types <= {e4m3, e5m2} or types <= {i8, u8}):
         cx.fail(
             "the operands of wg.mma differ in type",
             expected=f"b of {a_type.name}",

@@ -38,7 +38,7 @@ LOWER = (
     "wg-allocate-shared"
 )
 FINISH = (
-    "wg-lower-roles,convert-wg-to-nvvm,convert-scf-to-cf,convert-scalars-to-nvvm,"
+    "wg-lower-roles,convert-wg-to-nvvm,wg-lower-control-flow,convert-scalars-to-nvvm,"
     "reconcile-unrealized-casts,verify-nvvm-phase"
 )
 NEXT_MODULE = "// -----\n"

@@ -44,15 +44,18 @@ CASES = {
     "e4m3-e5m2": (gr.e4m3, gr.e5m2, gr.f32, 64),
     "s8": (gr.i8, gr.i8, gr.i32, 128),
     "u8": (gr.u8, gr.u8, gr.i32, 64),
+    "s8-u8": (gr.i8, gr.u8, gr.i32, 64),
+    "u8-s8": (gr.u8, gr.i8, gr.i32, 64),
     "tf32": (gr.f32, gr.f32, gr.f32, 32),
     "f16": (gr.f16, gr.f16, gr.f32, 64),
 }
 
 
 def operand(shape, dtype, seed):
-    """Integers of at most 8 in magnitude, which every type holds exactly."""
+    """Integers of at most 8 in magnitude, which every type holds exactly; of u8 up to 248, which i8 takes for
+    negative ones."""
     x = integers(shape, seed)
-    return np.abs(x) if dtype is gr.u8 else x
+    return 31 * np.abs(x) if dtype is gr.u8 else x
 
 
 def on_device(x, dtype):

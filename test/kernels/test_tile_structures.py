@@ -210,3 +210,20 @@ def test_products_of_other_types_on_tensor_cores(dtype, stored):
     c = gr.zeros((200, 144), sums)
     typed(a, b, c, sums=sums, precision="tf32" if dtype == gr.f32 else None)
     np.testing.assert_array_equal(c.numpy(), x @ w)
+
+
+@pytest.mark.parametrize("signed", ["a", "b"])
+def test_a_signed_times_an_unsigned_operand(signed):
+    """The whole range of both, which the other type reads as other numbers."""
+    random = np.random.default_rng(23)
+    ranges = {gr.i8: (np.int8, -128, 128), gr.u8: (np.uint8, 0, 256)}
+    types = (gr.i8, gr.u8) if signed == "a" else (gr.u8, gr.i8)
+    numbers = []
+    for dtype, shape in zip(types, ((130, 96), (96, 144)), strict=True):
+        host, low, high = ranges[dtype]
+        numbers.append(random.integers(low, high, shape).astype(host))
+    x, w = numbers
+    a, b = gr.asarray(x, types[0]), gr.asarray(np.ascontiguousarray(w.T), types[1]).T
+    c = gr.zeros((130, 144), gr.i32)
+    typed(a, b, c, sums=gr.i32, precision=None)
+    np.testing.assert_array_equal(c.numpy(), x.astype(np.int64) @ w.astype(np.int64))

@@ -69,10 +69,34 @@ def ConvertWGToNVVM : Pass<"convert-wg-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def LowerControlFlow : Pass<"wg-lower-control-flow", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn loops and conditions into branches";
+  let description = [{
+    Upstream's patterns, applied to the last op of a block first, and to outer ops before inner ones: a block is split
+    behind each op, and only what stands between two of them moves. From the first op on, as `convert-scf-to-cf` goes, a
+    block of n of them costs n squared, which unrolled kernels feel.
+
+    ```mlir
+    scf.if %c {
+      llvm.store %x, %p : f32, !llvm.ptr<1>
+    }
+    // becomes
+      cf.cond_br %c, ^then, ^behind
+    ^then:
+      llvm.store %x, %p : f32, !llvm.ptr<1>
+      cf.br ^behind
+    ^behind:
+    ```
+
+    Preconditions: `convert-wg-to-nvvm` has run. Leaves no op of scf.
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+}
+
 def ConvertScalars : Pass<"convert-scalars-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn the arith, math, cf and gpu ops of kernels into llvm and nvvm ops";
   let description = [{
-    Upstream's patterns, put together for what is left of a kernel after `convert-wg-to-nvvm` and `convert-scf-to-cf`: an
+    Upstream's patterns, put together for what is left of a kernel after `convert-wg-to-nvvm` and `wg-lower-control-flow`: an
     index is 32 bits wide, functions of math become libdevice calls.
 
     ```mlir
