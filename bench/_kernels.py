@@ -114,14 +114,24 @@ def matmuls() -> Iterator[Kernel]:
             yield matmul(kernel, bm, bn, cluster=2)
 
 
-def tile_matmul(bm: int, bn: int, storage: str = "kn", out: str = "bf16") -> Kernel:
-    """The product of girih.kernels at tile level, whose hand-written twin is the example's persistent GEMM."""
+def tile_matmul(
+    bm: int,
+    bn: int,
+    storage: str = "kn",
+    out: str = "bf16",
+    roles: str | None = None,
+    cluster: int = 1,
+) -> Kernel:
+    """The product of girih.kernels at tile level, whose hand-written twin is the example's persistent GEMM; with
+    roles="pingpong" it is ``matmul_pingpong``."""
     signature = {
         **_product(bm, bn, storage, out),
         "BK": 64,
     }
-    name = f"tile_matmul_{bm}x{bn}x64_{storage}_{out}"
-    return Kernel(name, "tile", _emitting(tile_level_matmul, signature))
+    hinted = gr.kernel(roles=roles, cluster=(cluster, 1))(tile_level_matmul.function)
+    details = (f"_{roles}" if roles else "") + (f"_cluster{cluster}" if cluster > 1 else "")
+    name = f"tile_matmul_{bm}x{bn}x64_{storage}_{out}{details}"
+    return Kernel(name, "tile", _emitting(hinted, signature))
 
 
 def tile_attention(d: int, causal: bool = False) -> Kernel:
@@ -145,6 +155,9 @@ def tile_level() -> Iterator[Kernel]:
     for bm, bn in ((128, 256), (128, 128), (64, 256), (192, 128)):
         for storage in ("kn", "nk"):
             yield tile_matmul(bm, bn, storage)
+    for bm, bn in ((64, 256), (128, 128)):
+        for cluster in (1, 2):
+            yield tile_matmul(bm, bn, roles="pingpong", cluster=cluster)
     for d in (64, 128):
         for causal in (False, True):
             yield tile_attention(d, causal)

@@ -28,6 +28,7 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
     device.addPass(mlir::createCanonicalizerPass());
     device.addPass(mlir::createCSEPass());
   }
+  device.addPass(wg::createBudgetRegisters());
   device.addPass(wg::createVerifyWGPhase());
 }
 

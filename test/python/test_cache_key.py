@@ -197,6 +197,23 @@ def test_a_factory_s_constants_count(tmp_path):
     assert keys[0] == keys[1] != keys[2]
 
 
+def test_hints_of_a_decorator_count(tmp_path):
+    module = load(
+        tmp_path,
+        "import girih as gr\n"
+        "def make(**hints):\n"
+        "    @gr.kernel(**hints)\n"
+        '    def f(y: gr.Out["N"]):\n'
+        "        Y = y.tiles(64)\n"
+        "        for i in gr.tiles(Y):\n"
+        "            Y[i] = gr.zeros((64,), gr.f32)\n"
+        "    return f\n",
+    )
+    signature = {"y": ArraySignature(gr.f32, 1, 0, True)}
+    keys = [str(parts(module.make(warps=warps), signature).parts) for warps in (4, 4, 8, None)]
+    assert keys[0] == keys[1] and len(set(keys)) == 3
+
+
 def test_a_block_s_text_ends_with_the_function(tmp_path):
     module = load(
         tmp_path,

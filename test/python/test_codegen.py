@@ -175,6 +175,13 @@ def test_the_tile_level_matmul_is_as_dense_as_the_one_written_by_hand(
     assert density(tile_matmul(128, bn, storage)) <= 1.1 * density(gemm(128, bn, storage))
 
 
+@pytest.mark.parametrize("cluster", [1, 2])
+@pytest.mark.parametrize(("bm", "bn"), [(64, 256), (128, 128)])
+def test_pingpong_is_as_dense_as_the_one_written_by_hand(bm: int, bn: int, cluster: int) -> None:
+    ours = tile_matmul(bm, bn, roles="pingpong", cluster=cluster)
+    assert density(ours) <= 1.1 * density(matmul(matmul_pingpong, bm, bn, cluster=cluster))
+
+
 @pytest.mark.parametrize("d", [64, 128])
 def test_attention_stays_as_dense_as_it_was(d: int) -> None:
     """Of 128 x 128 scores a thread has 64; at d = 128 they share 16 wgmmas, at d = 64 they share 12."""

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace girih::wg {
 
 void BackwardSlice::addOp(Operation *op) {
-  if (!ops.insert(op).second)
+  if ((isEnd && isEnd(op)) || !ops.insert(op).second)
     return;
   // The op runs where its parents let it.
   Operation *parent = op->getParentOp();

@@ -7,12 +7,18 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <functional>
+
 namespace girih::wg {
 
 /// Grows by ops and values; goes value by value through structured control flow, so that a loop is
 /// in it without the accumulators that it carries.
 class BackwardSlice {
 public:
+  BackwardSlice() = default;
+  /// Goes no further than the ops that `isEnd` names, and leaves them out.
+  explicit BackwardSlice(std::function<bool(mlir::Operation *)> isEnd) : isEnd(std::move(isEnd)) {}
+
   void addOp(mlir::Operation *op);
   void addValue(mlir::Value value);
 
@@ -25,6 +31,7 @@ public:
 private:
   void addCarried(mlir::Operation *op, unsigned index);
 
+  std::function<bool(mlir::Operation *)> isEnd;
   llvm::DenseSet<mlir::Operation *> ops;
   llvm::DenseSet<mlir::Value> values;
   llvm::DenseSet<std::pair<mlir::Operation *, unsigned>> carried;

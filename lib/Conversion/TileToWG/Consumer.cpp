@@ -60,6 +60,8 @@ public:
       uses(store.store, storeCursor(store.ring));
     for (TeamOp team : plan.teams)
       usesTeam(team.getGiver());
+    if (plan.pingPong)
+      findStores();
   }
 
   void start(Location loc) { startCursors(loc, CursorEnd::Consumer); }
@@ -68,16 +70,30 @@ protected:
   bool needs(Operation *op) const override { return !plan.absorbed.contains(op); }
 
   void visit(Operation *op) override {
-    for (const Section *section : first.lookup(op))
-      get(*section, op->getLoc());
-    compute(op);
-    for (const Section *section : last.lookup(op)) {
-      RingOp ring = made.rings[section->ring];
-      FreeOp::create(builder, op->getLoc(), ring.getRing(), held.lookup(section));
-    }
+    Location loc = op->getLoc();
+    if (plan.pingPong && op == plan.pingPong->firstProduct)
+      TakeTurnOp::create(builder, loc, made.multiplying);
+    if (op == firstStore)
+      TakeTurnOp::create(builder, loc, made.storing);
+    compute(op, loc);
+    if (plan.pingPong && op == plan.pingPong->lastProduct)
+      leaveProducts(loc);
+    if (op == lastStore)
+      PassTurnOp::create(builder, loc, made.storing);
   }
 
 private:
+  /// An op with the slots that it is the first or the last to read.
+  void compute(Operation *op, Location loc) {
+    for (const Section *section : first.lookup(op))
+      get(*section, loc);
+    compute(op);
+    for (const Section *section : last.lookup(op)) {
+      RingOp ring = made.rings[section->ring];
+      FreeOp::create(builder, loc, ring.getRing(), held.lookup(section));
+    }
+  }
+
   void compute(Operation *op) {
     if (auto dot = dyn_cast<tile::DotOp>(op))
       if (const Product *product = plan.find(dot))
@@ -90,7 +106,69 @@ private:
     if (auto loop = dyn_cast<scf::ForOp>(op))
       if (const Section *section = plan.drainOf(loop.getBody()))
         return drain(loop, *section);
+    if (plan.pingPong && op == plan.pingPong->tiles)
+      return alternate(plan.pingPong->tiles);
     clone(op);
+  }
+
+  /// Where stores of a tile begin and end, if products do not stand between them.
+  void findStores() {
+    scf::ForOp tiles = plan.pingPong->tiles;
+    Block *body = tiles.getBody();
+    for (const StorePlan &store : plan.stores) {
+      Operation *at = body->findAncestorOpInBlock(*store.store);
+      if (!firstStore || at->isBeforeInBlock(firstStore))
+        firstStore = at;
+      if (!lastStore || lastStore->isBeforeInBlock(at))
+        lastStore = at;
+    }
+    if (firstStore && !plan.pingPong->lastProduct->isBeforeInBlock(firstStore))
+      firstStore = lastStore = nullptr;
+  }
+
+  /// The loop over a CTA's tiles, of which each warpgroup takes every n-th and skips the slots of
+  /// the others'.
+  void alternate(scf::ForOp tiles) {
+    Location loc = tiles.getLoc();
+    auto scaled = [&](Value value, Value by) -> Value {
+      return arith::MulIOp::create(builder, loc, value, by);
+    };
+    Value index = WarpgroupIndexOp::create(builder, loc);
+    Value others = number(loc, plan.alternates - 1);
+    for (const SlotsOfTile &slots : plan.pingPong->slots) {
+      Value count = number(loc, 1);
+      if (slots.steps) {
+        Steps steps = stepsOf(builder, slots.steps, [&](Value value) { return mapped(value); });
+        count = arith::MaxSIOp::create(builder, loc, steps.count, number(loc, 0));
+      }
+      advance(loc, slots.ring, scaled(index, count));
+      skipped.emplace_back(slots.ring, scaled(count, others));
+    }
+    Value step = mapped(tiles.getStep());
+    Value low =
+        arith::AddIOp::create(builder, loc, mapped(tiles.getLowerBound()), scaled(index, step));
+    cloneFor(tiles, low, scaled(step, number(loc, plan.alternates)));
+  }
+
+  /// Behind the last product of a tile: the next warpgroup's turn, unless it has it already.
+  void leaveProducts(Location loc) {
+    if (!passed)
+      PassTurnOp::create(builder, loc, made.multiplying);
+    passed = false;
+    for (auto [ring, count] : skipped)
+      advance(loc, ring, count);
+  }
+
+  /// Passes the turn on if a condition holds.
+  void passIf(Location loc, Value condition) {
+    auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    PassTurnOp::create(inside, loc, made.multiplying);
+  }
+
+  Value number(Location loc, int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
 
   void get(const Section &section, Location loc) {
@@ -246,6 +324,9 @@ private:
           AccOp::create(builder, init.getLoc(), PendingType::get(type.getContext(), type)));
     }
     inits.push_back(flag(loc, false));
+    Value lastStep;
+    if (plan.pingPong && plan.pingPong->lastProduct == loop)
+      lastStep = arith::SubIOp::create(builder, loc, steps.count, number(loc, 1));
 
     auto op = DrainOp::create(builder, loc, CursorType::get(loop.getContext()),
                               ValueRange(inits).getTypes(), ring.getRing(), cursors[section.ring],
@@ -261,6 +342,10 @@ private:
     written = op.getIterArgs().back();
     cloneBlock(*loop.getBody());
     written = {};
+    // All is issued in the last step; it need not be done for the next warpgroup to go on.
+    if (lastStep)
+      passIf(loc,
+             arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, op.getStep(), lastStep));
     SmallVector<Value> yielded =
         llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return mapped(value); });
     yielded.push_back(flag(loc, true));
@@ -268,6 +353,11 @@ private:
 
     builder.setInsertionPointAfter(op);
     cursors[section.ring] = op.getNext();
+    if (lastStep) {
+      passIf(loc, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lastStep,
+                                        number(loc, 0)));
+      passed = true;
+    }
     for (auto [index, result] : llvm::enumerate(loop.getResults())) {
       Value now = op.getResults()[index];
       if (accumulating[index]) {
@@ -335,6 +425,11 @@ private:
   DenseMap<Operation *, Value> buffers;  ///< of the load that fills it
   DenseMap<const Section *, Value> held; ///< the cursor of the slot in use
   Value written; ///< in a drain loop: whether a step before has started its products
+
+  // With ping-pong:
+  SmallVector<std::pair<size_t, Value>> skipped; ///< of each ring, the slots of others' tiles
+  Operation *firstStore = nullptr, *lastStore = nullptr; ///< in the loop over tiles, or null
+  bool passed = false; ///< whether the loop of the last products has passed the turn on
 };
 
 } // namespace

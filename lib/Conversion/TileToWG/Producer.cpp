@@ -89,7 +89,7 @@ private:
     Value buffer = slot[found - section.loads.begin()];
     BlockArgument map = host.addTensorMap(found->place.array, found->copy.view);
     TmaLoadOp::create(builder, loc, map, coordinates(loc, found->place), buffer, Value(), Value(),
-                      found->copy.transposed);
+                      found->copy.transposed, found->multicast);
     if (!inFill && llvm::all_of(section.loads, isLast)) {
       PublishOp::create(builder, loc, ring.getRing(), cursors[section.ring]);
       advance(loc, section.ring);

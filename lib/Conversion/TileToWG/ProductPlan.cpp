@@ -4,6 +4,7 @@
 #include "ProductPlan.h"
 #include "BackwardSlice.h"
 #include "OperandChain.h"
+#include "PingPong.h"
 #include "girih/Conversion/TileToWG/TileToWG.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -46,12 +47,6 @@ const Section *ProductPlan::drainOf(Block *block) const {
 
 bool isZeroTile(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
-}
-
-std::optional<int64_t> hintOf(gpu::GPUFuncOp kernel, StringRef name) {
-  auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr);
-  auto hint = hints ? hints.getAs<IntegerAttr>(name) : IntegerAttr();
-  return hint ? std::optional(hint.getInt()) : std::nullopt;
 }
 
 namespace {
@@ -137,10 +132,12 @@ public:
   Planner(gpu::GPUFuncOp kernel, const HostSide &host) : kernel(kernel), host(host) {}
 
   FailureOr<ProductPlan> run() {
+    FailureOr<Hints> hints = readHints(kernel);
+    if (failed(hints))
+      return failure();
+    plan.stages = hints->stages;
     kernel.walk(
         [&](tile::DotOp dot) { plan.products.push_back({dot, chooseUnit(dot).unit, {}, {}, -1}); });
-    if (failed(chooseWarpgroups()))
-      return failure();
     for (Product &product : plan.products) {
       chooseOperand(product, 0);
       chooseOperand(product, 1);
@@ -148,35 +145,56 @@ public:
     }
     makeSections();
     makeRings();
+    if (failed(chooseRoles(*hints)) || failed(shareInClusters(kernel, host, hints->loc, plan)))
+      return failure();
     planStores(kernel, host, plan);
     return std::move(plan);
   }
 
 private:
-  /// As many as the hint says, or as many, at most three beside the one that loads, as share out
-  /// the 64 rows of an instruction.
-  LogicalResult chooseWarpgroups() {
+  /// Who multiplies: the warpgroups that share out the 64 rows of an instruction, or several that
+  /// have tiles of their own.
+  LogicalResult chooseRoles(const Hints &hints) {
     int64_t blocks = 0;
     for (Product &product : plan.products)
       if (product.unit == ProductUnit::Wgmma)
         blocks = std::gcd(blocks, product.dot.getResult().getType().getDimSize(0) / 64);
-    if (std::optional<int64_t> warps = hintOf(kernel, "warps")) {
-      if (*warps % 4 || *warps < 4 || *warps > 12 || blocks % (*warps / 4))
-        return kernel.emitError("the hint warps is ")
-               << *warps << "; expected 4, 8 or 12 with 64 rows of every product, or a multiple, "
-               << "for each warpgroup of four: the products' rows are multiples of " << 64 * blocks;
-      plan.warpgroups = *warps / 4;
+    if (hints.warps && (*hints.warps % 4 || *hints.warps < 4 || *hints.warps > 12))
+      return emitError(hints.loc, "the hint warps is ")
+             << *hints.warps << "; expected 4, 8 or 12, beside the warps that load";
+    int64_t warpgroups = hints.warps.value_or(0) / 4;
+
+    if (hints.roles == RoleForm::PingPong) {
+      Result<PingPong> pingPong = planPingPong(kernel, plan);
+      if (!pingPong)
+        return emitError(hints.loc, "the hint roles cannot be pingpong: ")
+               << pingPong.error() << "; leave it out, or say cooperative";
+      if (warpgroups == 1)
+        return emitError(hints.loc, "the hint roles cannot be pingpong with 4 warps; expected 8 or "
+                                    "12: two or three warpgroups with tiles of their own");
+      plan.pingPong = std::move(*pingPong);
+      plan.alternates = warpgroups ? warpgroups : 2;
+      return success();
+    }
+    if (warpgroups) {
+      if (blocks % warpgroups)
+        return emitError(hints.loc, "the hint warps is ")
+               << *hints.warps << "; expected 64 rows of every product, or a multiple, for each "
+               << "warpgroup of four: the products' rows are multiples of " << 64 * blocks;
+      plan.warpgroups = warpgroups;
       return success();
     }
     if (!blocks) {
       plan.warpgroups = warpgroupsForSums();
       return success();
     }
-    for (int64_t warpgroups : {3, 2, 1})
-      if (blocks % warpgroups == 0 && (warpgroups < 3 || blocks == 3)) {
-        plan.warpgroups = warpgroups;
+    for (int64_t count : {3, 2, 1})
+      if (blocks % count == 0 && (count < 3 || blocks == 3)) {
+        plan.warpgroups = count;
         break;
       }
+    if (!hints.roles)
+      considerPingPong();
     return success();
   }
 
@@ -189,6 +207,27 @@ private:
                         })
                ? 2
                : 1;
+  }
+
+  /// With tiles of 64 rows one warpgroup alone would multiply, and nobody while it stores.
+  void considerPingPong() {
+    scf::ForOp tiles = findTileLoop(kernel);
+    if (!tiles)
+      return;
+    if (plan.warpgroups > 1) {
+      emitRemark(tiles.getLoc(), "roles: cooperative, ")
+          << plan.warpgroups << " warpgroups share the rows of each tile";
+      return;
+    }
+    Result<PingPong> pingPong = planPingPong(kernel, plan);
+    if (!pingPong) {
+      emitRemark(tiles.getLoc(), "roles: cooperative, not pingpong: ") << pingPong.error();
+      return;
+    }
+    emitRemark(tiles.getLoc(), "roles: pingpong, two warpgroups take every other tile: one "
+                               "multiplies while the other stores");
+    plan.pingPong = std::move(*pingPong);
+    plan.alternates = 2;
   }
 
   /// The number of the iteration argument that a product adds to in place; -1 if there is none.

@@ -5,6 +5,7 @@
 #ifndef GIRIH_LIB_CONVERSION_TILETOWG_PRODUCTPLAN_H
 #define GIRIH_LIB_CONVERSION_TILETOWG_PRODUCTPLAN_H
 
+#include "Hints.h"
 #include "ProductUnit.h"
 #include "TmaAccess.h"
 
@@ -48,6 +49,7 @@ struct RingLoad {
   tile::LoadOp load;
   ArrayPlace place;
   TmaCopy copy;
+  bool multicast = false; ///< each CTA of the cluster brings its share to all of them
 };
 
 /// Loads of one block whose buffers are filled together and given back together: one slot.
@@ -78,8 +80,25 @@ struct StorePlan {
   size_t ring = 0;
 };
 
+/// What a tile takes of a ring: a slot, or one for each step of a loop in the tile's code.
+struct SlotsOfTile {
+  size_t ring;
+  mlir::scf::ForOp steps;
+};
+
+/// Warpgroups that take every n-th tile of a CTA.
+struct PingPong {
+  mlir::scf::ForOp tiles; ///< the loop over the CTA's tiles
+  std::vector<SlotsOfTile> slots;
+  /// In the body of `tiles`: the first and the last op with products.
+  mlir::Operation *firstProduct = nullptr, *lastProduct = nullptr;
+};
+
 struct ProductPlan {
-  int64_t warpgroups = 1;
+  int64_t warpgroups = 1;           ///< that share a tile
+  int64_t alternates = 1;           ///< so often, each with tiles of its own
+  std::optional<PingPong> pingPong; ///< with several alternates
+  std::optional<int64_t> stages;    ///< of rings in loops, if the author says
   std::vector<Product> products;
   std::vector<Section> sections;
   llvm::SmallVector<RingPlan> rings;
@@ -104,11 +123,13 @@ mlir::FailureOr<ProductPlan> planProducts(mlir::gpu::GPUFuncOp kernel, const Hos
 /// Decides which stores of tiles go out by TMA; part of planProducts.
 void planStores(mlir::gpu::GPUFuncOp kernel, const HostSide &host, ProductPlan &plan);
 
+/// Makes loads that the CTAs of a cluster have in common multicasts; part of planProducts. Fails,
+/// with an error at `hint`, if there is a cluster and no such load.
+mlir::LogicalResult shareInClusters(mlir::gpu::GPUFuncOp kernel, const HostSide &host,
+                                    mlir::Location hint, ProductPlan &plan);
+
 /// Whether a value is a tile of zeros, known now.
 bool isZeroTile(mlir::Value value);
-
-/// The number of a hint of the kernel; nothing if it is absent or no integer.
-std::optional<int64_t> hintOf(mlir::gpu::GPUFuncOp kernel, llvm::StringRef name);
 
 } // namespace girih::wg
 

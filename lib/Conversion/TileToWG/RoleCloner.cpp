@@ -75,6 +75,11 @@ void RoleCloner::advance(Location loc, size_t cursor) {
   cursors[cursor] = AdvanceOp::create(builder, loc, ringOf(cursor), cursors[cursor]);
 }
 
+void RoleCloner::advance(Location loc, size_t cursor, Value by) {
+  cursors[cursor] = AdvanceOp::create(builder, loc, CursorType::get(builder.getContext()),
+                                      ringOf(cursor), cursors[cursor], by);
+}
+
 void RoleCloner::startCursors(Location loc, CursorEnd end) {
   for (size_t cursor = 0; cursor < cursors.size(); ++cursor) {
     if (!used.contains(cursor))
@@ -94,7 +99,7 @@ void RoleCloner::cloneBlock(Block &block) {
 
 void RoleCloner::clone(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    return cloneFor(loop);
+    return cloneFor(loop, mapped(loop.getLowerBound()), mapped(loop.getStep()));
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return cloneIf(branch);
   if (auto loop = dyn_cast<scf::WhileOp>(op))
@@ -122,12 +127,11 @@ void RoleCloner::bind(Operation *op, ValueRange old, ValueRange now, ArrayRef<si
     cursors[cursor] = now[next++];
 }
 
-void RoleCloner::cloneFor(scf::ForOp loop) {
+void RoleCloner::cloneFor(scf::ForOp loop, Value low, Value step) {
   SmallVector<size_t> carried = cursorsIn(loop);
   SmallVector<Value> inits = carriedOut(loop, loop.getInitArgs(), carried);
-  auto copy = scf::ForOp::create(builder, loop.getLoc(), mapped(loop.getLowerBound()),
-                                 mapped(loop.getUpperBound()), mapped(loop.getStep()), inits,
-                                 nullptr, loop.getUnsignedCmp());
+  auto copy = scf::ForOp::create(builder, loop.getLoc(), low, mapped(loop.getUpperBound()), step,
+                                 inits, nullptr, loop.getUnsignedCmp());
   copy->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   Block *body = copy.getBody();
   if (!body->empty())

@@ -12,10 +12,12 @@
 
 namespace girih::wg {
 
-/// What rings have become: those of loads first, then those of stores.
+/// What rings have become: those of loads first, then those of stores; and the turns of warpgroups
+/// with tiles of their own, null without.
 struct MadeRings {
   llvm::SmallVector<RingOp> rings;
   llvm::SmallVector<StoreRingOp> storeRings;
+  mlir::Value multiplying, storing;
 };
 
 class RoleCloner {
@@ -39,6 +41,8 @@ protected:
   void cloneBlock(mlir::Block &block);
   /// Clones an op: loops and branches with cursors, others as they are.
   void clone(mlir::Operation *op);
+  /// Clones a loop that starts elsewhere and goes on by another step.
+  void cloneFor(mlir::scf::ForOp loop, mlir::Value low, mlir::Value step);
 
   mlir::Value mapped(mlir::Value value) const { return mapping.lookupOrDefault(value); }
   llvm::SmallVector<mlir::Value> coordinates(mlir::Location loc, const ArrayPlace &place) {
@@ -57,6 +61,8 @@ protected:
   mlir::Value ringOf(size_t cursor) const;
   /// Moves a cursor on to the next slot.
   void advance(mlir::Location loc, size_t cursor);
+  /// Moves a cursor on by a number of slots.
+  void advance(mlir::Location loc, size_t cursor, mlir::Value by);
   /// Makes the cursors that the role uses, at the builder's place.
   void startCursors(mlir::Location loc, CursorEnd end);
 
@@ -68,7 +74,6 @@ protected:
   llvm::SmallVector<mlir::Value> cursors;
 
 private:
-  void cloneFor(mlir::scf::ForOp loop);
   void cloneIf(mlir::scf::IfOp branch);
   void cloneWhile(mlir::scf::WhileOp loop);
   /// What `op` hands on: those of `values` that the role needs, then cursors.

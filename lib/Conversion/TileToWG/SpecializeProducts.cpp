@@ -29,79 +29,38 @@ DenseSet<Operation *> sharedOps(Block &body) {
 MadeRings makeRings(OpBuilder &builder, gpu::GPUFuncOp kernel, const ProductPlan &plan) {
   MadeRings made;
   Location loc = kernel.getLoc();
-  std::optional<int64_t> stages = hintOf(kernel, "stages");
   for (const RingPlan &ring : plan.rings) {
     IntegerAttr count;
+    bool hinted = ring.inLoop && plan.stages;
     if (!ring.inLoop)
       count = builder.getI32IntegerAttr(1);
-    else if (stages)
-      count = builder.getI32IntegerAttr(static_cast<int32_t>(*stages));
-    made.rings.push_back(RingOp::create(builder, loc,
+    else if (hinted)
+      count = builder.getI32IntegerAttr(static_cast<int32_t>(*plan.stages));
+    made.rings.push_back(RingOp::create(builder, hinted ? locationOfHints(kernel) : loc,
                                         RingType::get(kernel.getContext(), ring.buffers), count,
-                                        UnitAttr(), builder.getStringAttr(ring.name)));
+                                        plan.pingPong ? builder.getUnitAttr() : UnitAttr(),
+                                        builder.getStringAttr(ring.name)));
   }
   for (BufferType slot : plan.storeRings)
     made.storeRings.push_back(
         StoreRingOp::create(builder, loc, StoreRingType::get(kernel.getContext(), slot),
                             builder.getI32IntegerAttr(2), builder.getStringAttr("out")));
+  if (plan.pingPong) {
+    auto turns = TurnsType::get(kernel.getContext(), plan.alternates);
+    made.multiplying = TurnsOp::create(builder, loc, turns, builder.getStringAttr("multiplying"));
+    if (!plan.stores.empty())
+      made.storing = TurnsOp::create(builder, loc, turns, builder.getStringAttr("storing"));
+  }
   return made;
 }
 
-namespace {
-/// Registers of each thread, as setmaxnreg counts them.
-struct Budget {
-  int64_t load, compute;
-};
-} // namespace
-
-/// What the launch allots goes to the role that computes, except for what addresses of copies need.
-static Budget budgetOf(int64_t warpgroups) {
-  Budget budget{warpgroups > 2 ? 32 : 40, 0};
-  int64_t all = (warpgroups + 1) * getLaunchRegisters((warpgroups + 1) * 128);
-  budget.compute = std::min<int64_t>(240, (all - budget.load) / warpgroups / 8 * 8);
-  return budget;
-}
-
-/// A sum stays in registers while products add to it, beside addresses, cursors and what operands
-/// are there. ptxas would
-/// take a larger one as a reason to let products run one after the other.
-static LogicalResult checkSums(const ProductPlan &plan, int64_t registers) {
-  constexpr int64_t others = 24;
-  for (const Product &product : plan.products) {
-    tile::DotOp dot = product.dot;
-    RankedTensorType sum = dot.getResult().getType();
-    int64_t threads = 128 * plan.warpgroups, needed = product.sumRegisters(plan.warpgroups);
-    int64_t operands = product.operandRegisters(plan.warpgroups);
-    if (needed + operands + others <= registers)
-      continue;
-    InFlightDiagnostic error = dot.emitError("the product of ")
-                               << sum.getDimSize(0) << "x" << sum.getDimSize(1)
-                               << " does not fit the registers; expected at most ";
-    if (operands)
-      error << registers - others << " of each thread for its sum and operands, found "
-            << needed + operands << ": use a smaller tile";
-    else
-      error << (registers - others) * threads << " elements, found " << sum.getNumElements()
-            << ": use a smaller tile";
-    error.attachNote() << registers << " registers: what each of the " << threads
-                       << " threads that multiply has";
-    error.attachNote() << needed << " registers: the product's elements"
-                       << (operands ? "" : ", one each");
-    if (operands)
-      error.attachNote() << operands << " registers: the operands of mma.sync";
-    error.attachNote() << others << " registers: addresses and cursors, at least";
-    return error;
-  }
-  return success();
-}
-
 static RoleOp makeRole(OpBuilder &builder, Location loc, SpecializeOp specialize, StringRef name,
-                       int64_t warps, std::optional<int64_t> registers) {
+                       int64_t warps, bool each) {
   builder.setInsertionPointToEnd(&specialize.getBody().front());
   auto role = RoleOp::create(builder, loc, builder.getStringAttr(name),
-                             builder.getI32IntegerAttr(static_cast<int32_t>(warps)), UnitAttr(),
-                             registers ? builder.getI32IntegerAttr(static_cast<int32_t>(*registers))
-                                       : IntegerAttr());
+                             builder.getI32IntegerAttr(static_cast<int32_t>(warps)),
+                             each ? builder.getUnitAttr() : UnitAttr(),
+                             /*registers=*/IntegerAttr());
   builder.createBlock(&role.getBody());
   return role;
 }
@@ -124,13 +83,6 @@ LogicalResult specializeProducts(gpu::GPUFuncOp kernel) {
   if (failed(plan))
     return failure();
 
-  std::optional<Budget> budget;
-  if (!plan->rings.empty())
-    budget = budgetOf(plan->warpgroups);
-  if (failed(
-          checkSums(*plan, budget ? budget->compute : getLaunchRegisters(128 * plan->warpgroups))))
-    return failure();
-
   Block &body = kernel.getBody().front();
   DenseSet<Operation *> shared = sharedOps(body);
   llvm::SetVector<Operation *> cloned;
@@ -145,12 +97,13 @@ LogicalResult specializeProducts(gpu::GPUFuncOp kernel) {
   auto specialize = SpecializeOp::create(builder, loc);
   builder.createBlock(&specialize.getBody());
 
-  if (budget) {
-    makeRole(builder, loc, specialize, "load", 1, budget->load);
+  specialize->setAttr(kDeriveRegistersAttr, builder.getUnitAttr());
+  if (!plan->rings.empty()) {
+    makeRole(builder, loc, specialize, "load", 1, /*each=*/false);
     buildProducer(builder, body, *plan, host, made, isCloned);
   }
-  makeRole(builder, loc, specialize, "compute", 4 * plan->warpgroups,
-           budget ? std::optional(budget->compute) : std::nullopt);
+  makeRole(builder, loc, specialize, "compute", 4 * plan->warpgroups * plan->alternates,
+           plan->pingPong.has_value());
   buildConsumer(builder, body, *plan, host, made, isCloned);
 
   for (Operation *op : llvm::reverse(cloned.getArrayRef()))

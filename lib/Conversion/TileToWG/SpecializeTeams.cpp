@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "BackwardSlice.h"
+#include "Hints.h"
 #include "OperandChain.h"
 #include "Roles.h"
 #include "girih/Conversion/TileToWG/TileToWG.h"
@@ -116,10 +117,11 @@ LogicalResult checkAlike(ArrayRef<TeamOp> teams) {
 LogicalResult checkHints(gpu::GPUFuncOp kernel) {
   auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr);
   for (NamedAttribute hint : hints ? hints.getValue() : ArrayRef<NamedAttribute>())
-    return kernel.emitError("the hint ") << hint.getName().getValue()
-                                         << " is for kernels whose roles passes choose, and this "
-                                            "one calls a @wg.function (wg.team), which "
-                                            "says its own; expected no hint";
+    if (hint.getName() != kHintsLocation)
+      return emitError(locationOfHints(kernel), "the hint ")
+             << hint.getName().getValue()
+             << " is for kernels whose roles passes choose, and this one calls a @wg.function "
+                "(wg.team), which says its own; expected no hint";
   return success();
 }
 

@@ -1,7 +1,7 @@
 // Kernels without products: one role, whose warps share every tile.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "girih/Conversion/TileToWG/TileToWG.h"
+#include "Hints.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -23,16 +23,23 @@ static int64_t largestTile(gpu::GPUFuncOp kernel) {
 /// The warps that the hints ask for, or what the largest tile suggests. 32 elements a thread leave
 /// registers for a few tiles of that size at once; a fifth warpgroup would halve them.
 static FailureOr<int64_t> chooseWarps(gpu::GPUFuncOp kernel) {
+  Location loc = locationOfHints(kernel);
+  if (clusterCtas(kernel) > 1)
+    return emitError(loc, "a cluster of ")
+           << clusterCtas(kernel) << " CTAs shares nothing here; expected a kernel with products, "
+           << "whose operands its CTAs have in common: leave the cluster out";
   auto hints = kernel->getAttrOfType<DictionaryAttr>(kHintsAttr);
   for (NamedAttribute hint : hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
+    if (hint.getName() == kHintsLocation)
+      continue;
     if (hint.getName() != "warps")
-      return kernel.emitError("the hint ")
+      return emitError(loc, "the hint ")
              << hint.getName().getValue()
              << " is for kernels with products, and this one has none; expected only warps";
     auto warps = dyn_cast<IntegerAttr>(hint.getValue());
     if (warps && llvm::is_contained({1, 2, 4, 8, 12, 16, 20, 24, 28, 32}, warps.getInt()))
       return warps.getInt();
-    return kernel.emitError("the hint warps is ")
+    return emitError(loc, "the hint warps is ")
            << hint.getValue() << "; expected 1, 2 or a multiple of 4 up to 32 (whole warpgroups)";
   }
   int64_t warpgroups = 1;

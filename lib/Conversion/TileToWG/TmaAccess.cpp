@@ -141,6 +141,18 @@ Result<TmaCopy> chooseCopy(plan::ArrayType array, ArrayRef<int64_t> shape,
   return copy;
 }
 
+std::optional<ViewType> boxOfShare(const TmaCopy &copy, int64_t ctas) {
+  if (copy.buffer.getNumPanels() % ctas == 0)
+    return copy.view;
+  int64_t lines = copy.buffer.getOuterExtent();
+  if (lines % (8 * ctas) || copy.view.getSlowDim() < 0)
+    return std::nullopt;
+  SmallVector<int64_t> box(copy.view.getBox());
+  box[copy.view.getSlowDim()] = linesOfBox(lines / ctas);
+  return ViewType::get(copy.view.getContext(), copy.view.getElementType(), box,
+                       copy.view.getOrder(), copy.view.getSwizzle());
+}
+
 SmallVector<Value> coordinatesOf(OpBuilder &builder, Location loc, const ArrayPlace &place,
                                  function_ref<Value(Value)> mapped) {
   SmallVector<Value> coordinates;

@@ -39,6 +39,10 @@ struct TmaCopy {
 Result<TmaCopy> chooseCopy(plan::ArrayType array, llvm::ArrayRef<int64_t> shape,
                            llvm::ArrayRef<int64_t> arrayDims);
 
+/// The view of a copy whose boxes fall into equal shares for as many CTAs; nothing if there is
+/// none.
+std::optional<ViewType> boxOfShare(const TmaCopy &copy, int64_t ctas);
+
 /// The widest swizzle span in bytes (128, 64, 32) of which `bytes` is a multiple; 0 if there is
 /// none.
 int64_t swizzleFor(int64_t bytes);

@@ -55,6 +55,8 @@ class Inputs:
                 f"the annotation of '{parameter.name}'",
                 f"{parameter.annotation!r} {parameter.optional}",
             )
+        for name, value in definition.hints.items():
+            self.add(f"hint '{name}'", self.describe(f"hint '{name}'", value, ()))
         for name, value in signature.items():
             self.add(f"argument '{name}'", self.describe(f"argument '{name}'", value, ()))
 

@@ -95,7 +95,12 @@ class Context:
         # Where tiles are taken from a counter, and where a product is: not yet in one kernel.
         self.queue: Place | None = None
         self.product: Place | None = None
-        self.hints: dict[str, int] = {}
+        self.hints: dict[str, int | str] = {}
+        # Where hints and cluster were said, the place and its location; the latter is the launch without any.
+        self.hints_place: Place | None = None
+        self.hints_location = ""
+        self.kernel_hints: dict[str, object] = {}  # those that @gr.kernel says
+        self.decorators = source.definition.decorator_list
         # Whether all CTAs of a launch must be on the device at once.
         self.resident = False
         self.tile_code: Place | None = None  # the first code at tile level

@@ -10,7 +10,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from girih._runtime import Entry
 from girih.cache import kernels
@@ -35,9 +35,9 @@ class Kernel(Entry):
 
     __name__: str
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], hints: dict[str, object]) -> None:
         super().__init__()
-        self.definition = Definition(function)
+        self.definition = Definition(function, hints)
         self.function = self.definition.function
         functools.update_wrapper(self, function)
         self._signature = inspect.signature(self.function)
@@ -317,10 +317,29 @@ def _unchanged(captured: Captured) -> bool:
     return True
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
+@overload
+def kernel(function: Callable[..., Any], /) -> Kernel: ...
+@overload
+def kernel(
+    *,
+    warps: int | None = None,
+    stages: int | None = None,
+    roles: str | None = None,
+    cluster: tuple[int, int] | None = None,
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None, /, **hints: object
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Declares a kernel; its text is what it is now, whatever the file says later. It is compiled at the
     first call with each signature: of arrays dtype, rank, the dimension with stride 1 and alignment, which
-    arguments are absent, and the values of ``gr.const`` parameters."""
+    arguments are absent, and the values of ``gr.const`` parameters. ``@gr.kernel(roles="pingpong")`` says hints
+    for all of its launches, as ``gr.tiles`` does: ``warps``, ``stages``, ``roles``, ``cluster``."""
+    if function is None:
+        return lambda function: _declared(function, hints)
+    return _declared(function, {})
+
+
+def _declared(function: Callable[..., Any], hints: dict[str, object]) -> Kernel:
     if not inspect.isfunction(function):
         raise CompileError(f"@girih.kernel takes a function, found {type(function).__name__}")
-    return Kernel(function)
+    return Kernel(function, hints)

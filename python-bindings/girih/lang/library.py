@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from girih.dtypes import i32
 from girih.lang.builtin import builtin
-from girih.lang.hints import check_hints
+from girih.lang.hints import join_hints
 from girih.lang.hostplan import HostExpression, host_binary
 from girih.lang.loops import LoopForm, emit_loop
 from girih.lang.places import Tiles
@@ -51,7 +51,7 @@ def tiles(
     *counts: object,
     ctas: HostExpression | int | None = None,
     order: Grouped | None = None,
-    cluster: tuple[int, int] = (1, 1),
+    cluster: tuple[int, int] | None = None,
     dynamic: bool = False,
     resident: bool = False,
     **hints: object,
@@ -60,7 +60,7 @@ def tiles(
     what ``array.tiles(...)`` returned, or a number of tiles for each dimension. CTAs of a ``cluster`` compute
     as many neighbouring tiles, rows by columns. With ``dynamic`` a CTA that is done takes the next tile that
     nobody has. ``resident`` says that CTAs wait for one another: a launch of more than the device holds at once is
-    refused. Hints to the compiler: ``warps``, ``stages``."""
+    refused. Hints to the compiler: ``warps``, ``stages``, ``roles``."""
     what = f"{len(counts)} counts"
     if len(counts) == 1 and isinstance(counts[0], Tiles):
         what = counts[0].describe()
@@ -83,6 +83,8 @@ def tiles(
         )
     if not (order is None or isinstance(order, Grouped)):
         cx.fail("order is a tile order", expected="gr.grouped(rows)", found=cx.describe(order))
+    said, cx.hints = join_hints(cx, {**hints, "cluster": cluster})
+    cluster = (1, 1) if said is None else said  # type: ignore[assignment]
     if (
         not isinstance(cluster, tuple)
         or len(cluster) != 2
@@ -109,7 +111,6 @@ def tiles(
     if type(resident) is not bool:
         cx.fail("resident is True or False", found=cx.describe(resident))
     cx.resident = resident
-    cx.hints.update(check_hints(cx, hints))
     return Work(cx, what, list(counts), ctas, order, cluster, dynamic)  # type: ignore[arg-type]
 
 

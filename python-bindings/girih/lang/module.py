@@ -53,6 +53,7 @@ def emit_module(
     an absent argument) and the sources that its locations refer to. Raises CompileError."""
     source = Source(definition)
     cx = Context(source)
+    cx.kernel_hints = definition.hints
     visitor = Visitor(cx, outer_names(definition.function))
     passed: dict[str, str] = {}  # the plan's parameters: name to type
     arrays: Arrays = []
@@ -87,6 +88,13 @@ def emit_module(
             cx.fail(
                 "the kernel computes nothing",
                 expected="a loop over gr.tiles(…), or functions under @wg.role(…)",
+            )
+        if cx.roles and cx.hints_place is not None:
+            raise CompileError(
+                "hints are for passes that choose roles, and this kernel writes its own",
+                cx.hints_place,
+                expected="no warps, stages or roles: the roles and rings say them",
+                found=" and ".join(f"{name}={value!r}" for name, value in cx.hints.items()),
             )
         if cx.queue is not None and (cx.product is not None or cx.roles):
             raise CompileError(
@@ -127,7 +135,7 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
     cx.plan.launch(f"@{name}_device::@{name}", (cx.launch_grid,), passed_on)
     host_parameters = ", ".join(f"%{symbol(n)}: {type_}" for n, type_ in passed.items())
     names = ", ".join(map(quoted, passed))
-    attributes = hints_text(cx.hints)
+    attributes = [] if cx.roles else hints_text(cx)
     if cx.resident:
         attributes.append("girih.co_resident")
     if cx.cluster > 1:
@@ -151,9 +159,9 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
         *(f"    {line}" for line in cx.plan.lines),
         f"  }} {location}",
         f"}} {location}",
-        *cx.builder.location_aliases(),
     ]
-    return "\n".join(lines) + "\n"
+    # Attributes, unlike ops, take only aliases that are known by then.
+    return "\n".join([*cx.builder.location_aliases(), *lines]) + "\n"
 
 
 def _source_entry(source: Source) -> str:

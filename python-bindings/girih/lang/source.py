@@ -16,10 +16,14 @@ from girih.lang.sourcetext import NoText, text_of
 class Definition:
     """A function as its author defined it: the text is that of this moment, whatever the file says later.
 
-    Wrappers that decorators below ours put around it are taken off (``__wrapped__``).
+    Wrappers that decorators below ours put around it are taken off (``__wrapped__``). ``hints`` are those that its
+    decorator says.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], hints: dict[str, object] | None = None
+    ) -> None:
+        self.hints = hints or {}
         self.function: FunctionType = inspect.unwrap(function)  # type: ignore[assignment]
         self._text = text_of(self.function)
         self._parsed: tuple[Sequence[str], ast.FunctionDef] | None = None

@@ -1,5 +1,6 @@
 // RUN: girih-opt %s --mlir-print-debuginfo=false --tile-specialize --canonicalize --cse 2>/dev/null | FileCheck %s
 // RUN: girih-opt %s --mlir-print-debuginfo=false --tile-specialize --split-input-file --verify-diagnostics -o /dev/null
+// RUN: girih-opt %s --mlir-print-debuginfo=false --girih-tile-to-wg --girih-wg-to-nvvm=stop-at-wg 2>/dev/null | FileCheck %s --check-prefix=STORES
 
 // The persistent matmul: what the hand-written kernel of the wg level says. One warp loads, two warpgroups multiply with one
 // step in flight and send the tile out in four chunks.
@@ -9,7 +10,7 @@
 // CHECK-DAG: %[[STEPS:.*]] = arith.ceildivsi %[[K]]
 // CHECK: %[[RING:.*]] = wg.ring {name = "a_b"} : !wg.ring<[!wg.buffer<128x64xbf16, swizzle = 128>, !wg.buffer<64x256xbf16, swizzle = 128>]>
 // CHECK: %[[OUT:.*]] = wg.store_ring {name = "out", stages = 2 : i32} : !wg.store_ring<!wg.buffer<128x64xbf16, swizzle = 128>>
-// CHECK: wg.role @load warps(1) registers(40) {
+// CHECK: wg.role @load warps(1) {
 // CHECK-NEXT: %[[P:.*]] = wg.cursor producer %[[RING]]
 // CHECK-NEXT: scf.for %[[T:.*]] = {{.*}} iter_args(%[[P0:.*]] = %[[P]]) -> (!wg.cursor)
 // CHECK-NEXT: %[[I:.*]] = arith.divui %[[T]]
@@ -22,7 +23,7 @@
 // CHECK-NEXT: wg.tma_load %[[MAPB]][%[[KK]], %[[COL]]] to %[[SB]] :
 // CHECK-NEXT: }
 // CHECK-NEXT: scf.yield %[[P1]]
-// CHECK: wg.role @compute warpgroups(2) registers(232) {
+// CHECK: wg.role @compute warpgroups(2) {
 // CHECK-NEXT: %[[Q:.*]] = wg.cursor consumer %[[RING]]
 // CHECK-NEXT: %[[O:.*]] = wg.cursor producer %[[OUT]]
 // CHECK-NEXT: scf.for {{.*}} iter_args(%[[Q0:.*]] = %[[Q]], %[[O0:.*]] = %[[O]]) -> (!wg.cursor, !wg.cursor)
@@ -48,6 +49,16 @@
 // CHECK-NEXT: scf.yield %[[Q1]], %[[O4]]
 // CHECK-NOT: tile.
 // CHECK: plan.launch @matmul_device::@matmul {{.*}} : i32, i32, i32, !wg.view<bf16, box = [128, 64], swizzle = 128>, !wg.view<bf16, box = [64, 64], swizzle = 128>, !wg.view<bf16, box = [64, 64], swizzle = 128>
+
+// The stores of a tile stay in flight under the next one: in the loop over tiles one waits only until the slot that is to be
+// written has been read, and for all stores behind it.
+// STORES: wg.role = {first = 0
+// STORES-NOT: wg.bulk_wait 0
+// STORES: wg.bulk_wait read 1
+// STORES-NOT: wg.bulk_wait 0
+// STORES: scf.yield {{.*}} : i32, i32, i32, i32
+// STORES-NEXT: }
+// STORES-NEXT: wg.bulk_wait 0
 !a = !tile.view<bf16, rank = 2, contiguous = 1, align = 16>
 module {
   gpu.module @matmul_device [#nvvm.target<chip = "sm_90a", features = "+ptx80", O = 3>] {
@@ -69,6 +80,7 @@ module {
       %tiles = arith.muli %rows, %cols : i32
       %grid = gpu.grid_dim x
       %ctas = arith.index_cast %grid : index to i32
+      // expected-remark @+1 {{roles: cooperative, 2 warpgroups share the rows of each tile}}
       scf.for %t = %first to %tiles step %ctas : i32 {
         %i = arith.divui %t, %cols : i32
         %j = arith.remui %t, %cols : i32

@@ -46,13 +46,13 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
       scf.yield %y : tensor<128x256xf32>
     }
     // becomes
-    wg.role @load warps(1) registers(40) {
+    wg.role @load warps(1) {
       %p1 = wg.fill %a_b[%p] count(%steps) as (%k, %sa, %sb) : ... {
         wg.tma_load %mapA[%row, %i] to %sa : ...
         wg.tma_load %mapB[%i, %col] to %sb : ...
       }
     }
-    wg.role @compute warpgroups(2) registers(232) {
+    wg.role @compute warpgroups(2) {
       %acc = wg.acc : !wg.pending<tensor<128x256xf32, #acc>>
       %q1, %r, %w1 = wg.drain %a_b[%q] count(%steps) lag(1) as (%k, %sa, %sb) iter_args(%x = %acc, %w = %false) -> ... {
         %y = wg.mma %sa, %sb, %x accumulate(%w) : ...
@@ -106,8 +106,36 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
     }
     ```
 
-    Hints: `warps` (4, 8 or 12) of the role that computes, `stages` of rings in loops. Tiles stay without a layout, but for
-    those that wgmma prescribes; `wg.convert_layout` stands where the two meet.
+    The warpgroups of @compute share the rows of each tile (cooperative), or each has every n-th tile of a CTA that stays
+    (pingpong, `each`): it skips the slots of the others' tiles and takes turns at multiplying and at storing, so that one
+    multiplies while another stores. That needs a loop over tiles whose step is the number of CTAs (`gpu.grid_dim`), in
+    which everything happens, and as many slots for every tile.
+
+    ```mlir
+    %mine = wg.warpgroup_index : i32
+    %q0 = wg.advance %a_b[%q] by(%mine * %steps) : ...
+    scf.for %t = %first + %mine * %ctas to %tiles step 2 * %ctas iter_args(%q1 = %q0, ...) {
+      wg.take_turn %multiplying : !wg.turns<2>
+      %q2, %r, %w1 = wg.drain %a_b[%q1] count(%steps) lag(1) as (%k, %sa, %sb) ... {
+        ...
+        scf.if %last { wg.pass_turn %multiplying : !wg.turns<2> }
+      }
+      %q3 = wg.advance %a_b[%q2] by(%steps) : ...
+      %t = wg.wait ...
+      wg.take_turn %storing : !wg.turns<2>
+      ... // the chunks of the tile
+      wg.pass_turn %storing : !wg.turns<2>
+    }
+    ```
+
+    Without a hint the form is pingpong where tiles of 64 rows leave one warpgroup alone with a CTA's products, and
+    cooperative elsewhere; a remark at a loop over tiles says which. In a kernel with a `known_cluster_size`, a load whose
+    place does not depend on the CTA's number in its cluster becomes a multicast copy, of which each CTA brings its share; if
+    there is none, that is an error.
+
+    Hints: `warps` (4, 8 or 12) of the role that computes, `stages` of rings in loops, `roles` ("cooperative" or "pingpong"),
+    and `at`, the location of who gave them, which errors name. Tiles stay without a layout, but for those that wgmma
+    prescribes; `wg.convert_layout` stands where the two meet. Roles stay without budgets: see `wg-budget-registers`.
 
     Runs on the module, since what a kernel asks of its caller stands in the host plan. Kernels with a `wg.specialize` or a
     `known_block_size` are in the wg phase already and are left as they are, but for products in roles.
@@ -156,6 +184,34 @@ def AssignLayouts : Pass<"wg-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
            "Compute tiles in a second layout where that is cheaper than to convert them">,
   ];
   let dependentDialects = ["::girih::wg::WGDialect"];
+}
+
+def BudgetRegisters : Pass<"wg-budget-registers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Derive the register budgets of roles from what is alive in them";
+  let description = [{
+    Of the roles that `tile-specialize` has made (their `wg.specialize` says `girih.derive_registers`) each gets a budget. What a
+    thread holds is added up at every product: the accumulators, operands in registers, and all tiles that are used
+    after it as well; constants and repeated rows or columns cost nothing. 24 registers beside are for addresses and cursors.
+    In a role that loads for others it is what is alive at a copy, and 16 beside. A role that loads gets that, rounded
+    up to 8, or 32 where the products can spare it; the role that multiplies the rest of what the launch allots, up to 240; what
+    is then left over makes the former's budget up to 40. If a product's tiles do not fit, that is an error at the product that adds up, line by line, who holds what.
+
+    ```mlir
+    wg.specialize {
+      wg.role @load warps(1) { ... }
+      wg.role @compute warpgroups(2) { ... }
+    } {girih.derive_registers}
+    // becomes
+    wg.specialize {
+      wg.role @load warps(1) registers(40) { ... }
+      wg.role @compute warpgroups(2) registers(232) { ... }
+    }
+    ```
+
+    Remarks say each role's budget, where it holds most, and what.
+
+    Preconditions: every tile has a layout. A `wg.specialize` of one role is checked only: it has what the launch allots.
+  }];
 }
 
 def VerifyWGPhase : Pass<"verify-wg-phase", "::mlir::gpu::GPUModuleOp"> {

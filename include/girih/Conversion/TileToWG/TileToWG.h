@@ -23,6 +23,11 @@ namespace girih::wg {
 
 /// What the author of a kernel asks of the passes: a dictionary on the gpu.func.
 inline constexpr llvm::StringLiteral kHintsAttr = "girih.hints";
+/// The entry of it that holds the location of who asked.
+inline constexpr llvm::StringLiteral kHintsLocation = "at";
+
+/// On a wg.specialize whose budgets wg-budget-registers is to derive.
+inline constexpr llvm::StringLiteral kDeriveRegistersAttr = "girih.derive_registers";
 
 /// Whether a kernel has no roles yet: neither wg.specialize nor a number of threads of its own.
 bool isInTilePhase(mlir::gpu::GPUFuncOp kernel);
@@ -39,6 +44,10 @@ mlir::LogicalResult assignLayouts(mlir::gpu::GPUFuncOp kernel,
 /// Makes roles of the body of a kernel with products: one that loads what TMA can bring, one that
 /// computes; see `tile-specialize`. Fails, with an error, if the kernel's hints cannot be followed.
 mlir::LogicalResult specializeProducts(mlir::gpu::GPUFuncOp kernel);
+
+/// Derives the register budgets of the roles that tile-specialize has made; see
+/// `wg-budget-registers`. Fails, with an error, if the tiles that a product needs do not fit.
+mlir::LogicalResult budgetRegisters(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace girih::wg
 
