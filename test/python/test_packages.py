@@ -101,6 +101,25 @@ def test_the_first_variant_that_fits_is_taken(package):
     assert program(gr.bf16, 8).parameters[0]["dtype"] == "bf16"
 
 
+def test_what_a_package_does_not_have_is_said(package):
+    x, y = gr.empty((4, 8), gr.f32), gr.empty((4, 8), gr.f32)
+    assert package.scaled.compile(x, 1.0, y).kernels[0]["name"] == "scaled"
+    with pytest.raises(
+        GirihError, match="^scaled comes from a package, which keeps machine code and PTX only"
+    ):
+        package.scaled.emit(x, 1.0, y)
+    with pytest.raises(LaunchError, match="^scaled: its launches cannot be prepared: which variant a call takes depends on shapes$"):  # fmt: skip
+        package.scaled.prepare(x, 1.0, y)
+    with pytest.raises(LaunchError, match="^shifted: x: a launcher keeps arrays on the device, found an object of type ndarray"):  # fmt: skip
+        package.shifted.prepare(np.zeros(4, np.float32), None, 1, np.zeros(4, np.float32))
+
+
+def test_errors_of_a_call_show_no_frame_of_girih(package):
+    with pytest.raises(LaunchError) as error:
+        package.scaled(1, 2, 3)
+    assert [entry.path for entry in error.traceback] == [Path(__file__)]
+
+
 def test_a_call_that_no_variant_takes_says_why_for_each(package):
     x, y = gr.empty((9, 64), gr.f16), gr.empty((9, 64), gr.f32)
     with pytest.raises(LaunchError) as error:
@@ -140,6 +159,23 @@ def test_a_package_says_what_it_holds(package):
     assert "scaled" in dir(package)
     with pytest.raises(AttributeError, match="no kernel other: it has scaled, shifted"):
         package.other  # noqa: B018
+
+
+def test_a_call_like_an_earlier_one_runs_no_python_code(package, monkeypatch):
+    x, shift = gr.asarray(np.arange(300, dtype=np.float32)), gr.asarray(np.ones(300, np.float32))
+    y = gr.empty(300, gr.f32)
+    kernel = package.shifted
+    launcher = kernel.prepare(x, None, 5, y)
+    kernel(x, shift, 0, y)
+    monkeypatch.delattr(type(kernel), "_launch")
+    launcher()
+    assert np.array_equal(y.numpy(), x.numpy() + 5)
+    kernel(x, None, 1, y)
+    assert np.array_equal(y.numpy(), x.numpy() + 1)
+    kernel.launch(x, shift, 2, y, stream=0)
+    assert np.array_equal(y.numpy(), x.numpy() + 3)
+    with pytest.raises(AttributeError):
+        kernel(x[1:], None, 1, y[1:])
 
 
 def test_a_package_needs_no_compiler(tmp_path):

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from girih import _runtime
-from girih.errors import LaunchError
+from girih._runtime import Entry
+from girih.errors import GirihError, LaunchError
 from girih.runtime import array as arrays
 
 
@@ -55,33 +56,73 @@ class Package(Mapping[str, "PackagedKernel"]):
         return f"<package of {self._package.writer}: {', '.join(self._kernels)}>"
 
 
-class PackagedKernel:
-    """A kernel of a package. ``variants`` says what it was compiled for."""
+class PackagedKernel(Entry):
+    """A kernel of a package, called as the one that it was made of. ``variants`` says what it was compiled for,
+    ``compile(...)`` returns the program of the variant that a call takes."""
 
     def __init__(self, kernel: _runtime.PackagedKernel) -> None:
+        super().__init__()
         self._kernel = kernel
         self.__name__ = kernel.name
         self.__doc__ = kernel.summary
         self.parameters = kernel.parameters
         self.variants = kernel.variants
         self.__signature__ = _signature(self.parameters)
+        # Where shapes choose as well, a call says nothing about the next one.
+        self._has_recipes = not any(variant["when"] for variant in self.variants)
+        names = tuple(self.__signature__.parameters)
+        defaults = tuple(p.default for p in self.__signature__.parameters.values())
+        self._set_parameters(names, len(names), defaults, inspect.Parameter.empty)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Runs the first variant that takes the arguments; returns as a call of a kernel does.
+    def _launch(self, ctas: Any, stream: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Runs the first variant that takes the arguments; the extension calls it for arguments that it has
+        no recipe for.
 
         Raises LaunchError (arguments, with what each variant expects) or DeviceError (findings of the
         device).
         """
-        self.launch(*args, **kwargs)
-
-    def launch(self, *args: Any, ctas: Any = None, stream: Any = None, **kwargs: Any) -> None:
-        """The same on a stream, and for a persistent kernel with a number of CTAs."""
         from girih.runtime.launch import launch
 
-        arguments = self._bind(args, kwargs)
-        program = self._kernel.choose([self._described(*pair) for pair in arguments.items()])
-        present = [value for value in arguments.values() if value is not None]
-        launch(program, present, stream=stream, ctas=ctas)
+        program, arguments, described = self._choose(args, kwargs)
+        launch(program, [v for v in arguments if v is not None], stream=stream, ctas=ctas)
+        if self._has_recipes:
+            self._remember(program, [_kind(value) for value in described], ())
+
+    def _prepare(self, ctas: Any, stream: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Leaves the recipe for a launcher, which the extension makes. Raises LaunchError."""
+        if not self._has_recipes:
+            raise LaunchError(
+                f"{self.__name__}: its launches cannot be prepared: which variant a call takes depends on shapes"
+            )
+        program, arguments, described = self._choose(args, kwargs)
+        for parameter, value in zip(self.parameters, arguments, strict=True):
+            if not isinstance(value, arrays.Array) and arrays.on_host(value):
+                raise LaunchError(
+                    f"{self.__name__}: {parameter['name']}: a launcher keeps arrays on the device, found an "
+                    f"object of type {type(value).__name__}; make a girih.Array of it with girih.asarray"
+                )
+        self._remember(program, [_kind(value) for value in described], ())
+
+    def _compile(self, *args: Any, **kwargs: Any) -> Any:
+        """The program of the variant that a call takes. Raises LaunchError."""
+        return self._choose(args, kwargs)[0]
+
+    def _emit(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises GirihError."""
+        raise GirihError(
+            f"{self.__name__} comes from a package, which keeps machine code and PTX only: emit and inspect "
+            "are for kernels with their source"
+        )
+
+    _inspect = _emit
+
+    def _choose(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[_runtime.Program, list[Any], list[Any]]:
+        """The program, the arguments in order, and what they are."""
+        bound = self._bind(args, kwargs)
+        described = [self._described(*pair) for pair in bound.items()]
+        return self._kernel.choose(described), list(bound.values()), described
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -104,6 +145,15 @@ class PackagedKernel:
 
     def __repr__(self) -> str:
         return f"<packaged kernel {self.__name__}{self.__signature__}>"
+
+
+def _kind(value: Any) -> tuple[Any, ...]:
+    """What an argument must be for the same variant to take it, as a recipe has it."""
+    if isinstance(value, arrays.Array):
+        value = arrays.describe(value)
+    if isinstance(value, arrays.Description):
+        return "array", value.dtype.name, value.rank, *value.promises()
+    return ("constant", None) if value is None else ("scalar",)
 
 
 def _signature(parameters: list[dict[str, Any]]) -> inspect.Signature:
