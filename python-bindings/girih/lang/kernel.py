@@ -106,6 +106,7 @@ class Kernel(Entry):
     def export(
         self,
         path: str | os.PathLike[str],
+        /,
         *args: Any,
         signatures: Sequence[Signature] = (),
         arch: str | None = None,
