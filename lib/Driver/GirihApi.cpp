@@ -1,7 +1,9 @@
-// Entry points that only the emulated device has: what it found, cancellation, options.
+// Entry points that only the emulated device has: what it found, progress, cancellation, options.
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "State.h"
+
+#include "girih/Emulator/Progress.h"
 
 #include <algorithm>
 #include <cstring>
@@ -32,6 +34,14 @@ GIRIH_EXPORT size_t girihEmulatorReportsJson(char *text, size_t capacity) {
 
 GIRIH_EXPORT size_t girihEmulatorStatsJson(char *text, size_t capacity) {
   return copyOut(State::get().statsJson(), text, capacity);
+}
+
+GIRIH_EXPORT void girihEmulatorProgress(uint64_t *ctasDone, uint64_t *ctas,
+                                        uint64_t *warpInstructions) {
+  const emu::Progress &progress = emu::Progress::get();
+  *ctasDone = progress.ctasDone;
+  *ctas = progress.ctas;
+  *warpInstructions = progress.warpInstructions;
 }
 
 GIRIH_EXPORT void girihEmulatorResetError() { State::get().resetError(); }

@@ -204,6 +204,7 @@ bool finish(const Launch &launch, const girih::emu::LaunchResult &result) {
     std::fflush(stdout);
   }
   if (result.outcome == girih::emu::Outcome::Cancelled) {
+    state.addReport("kernel " + launch.function->attributes().name + ": " + result.render());
     state.noteCancelled(*launch.stream);
     return true;
   }

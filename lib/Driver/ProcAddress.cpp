@@ -82,6 +82,7 @@ const Entry kEntries[] = {
     PLAIN(girihEmulatorResetError),
     PLAIN(girihEmulatorSetOption),
     PLAIN(girihEmulatorCancel),
+    PLAIN(girihEmulatorProgress),
 };
 
 } // namespace

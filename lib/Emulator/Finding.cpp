@@ -157,6 +157,7 @@ const std::vector<FindingKind> &findingKinds() {
       {"sparse-metadata",
        "the metadata of a sparse matrix name positions that PTX does not define"},
       {"stack", "a lane's stack is used up, or restored to where it was not"},
+      {"stopped", "the launch was cancelled: where its warps were"},
       {"tensor-copy-invalid", "a tensor copy whose operands do not fit together"},
       {"tensor-map-invalid", "the bytes named as a tensor map are none"},
       {"tensormap-fence", "a tensor map is used without the fences that make its edit visible"},

@@ -6,6 +6,8 @@
 //===--------------------------------------------------------------------------------------------===//
 #include "girih/Runtime/Device.h"
 
+#include "ProgressLine.h"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -168,18 +170,22 @@ Wait Device::synchronize(cuda::CUstream stream, const Interrupted &interrupted) 
   Clock::time_point start = Clock::now(), nextQuestion = start + askEvery;
   microseconds pause(0);
   bool stopped = false;
+  ProgressLine line(*cuda, launchedLast.load(std::memory_order_relaxed));
   for (;;) {
     cuda::CUresult result = cuda->cuStreamQuery(stream);
     if (result != cuda::CUDA_ERROR_NOT_READY) {
       if (stopped) {
-        // The outcome of what the user gave up on is no longer of interest.
-        cuda->dropFindings();
+        line.clear();
+        // The outcome of what the user gave up on is no longer of interest; where it was, is.
+        if (std::string where = cuda->takeReports(); !where.empty())
+          std::fprintf(stderr, "girih: stopped\n%s\n", where.c_str());
         return Wait::Stopped;
       }
       cuda->throwFindings();
       check(result, "the device stopped the kernel");
       return Wait::Done;
     }
+    line.update();
     Clock::time_point now = Clock::now();
     if (interrupted && !stopped && now >= nextQuestion) {
       if (interrupted()) {

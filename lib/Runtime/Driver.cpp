@@ -71,6 +71,7 @@ std::unique_ptr<Driver> Driver::load(const std::string &library, std::string &re
   GIRIH_FIND_OPTIONAL(reportsJson, girihEmulatorReportsJson);
   GIRIH_FIND_OPTIONAL(set, girihEmulatorSetOption);
   GIRIH_FIND_OPTIONAL(cancelLaunch, girihEmulatorCancel);
+  GIRIH_FIND_OPTIONAL(progressOf, girihEmulatorProgress);
 #undef GIRIH_FIND_OPTIONAL
   if (cuda::CUresult result = driver->cuInit(0); result != cuda::CUDA_SUCCESS) {
     reason = "the driver in " + library + " does not start: " + driver->describe(result);
@@ -181,6 +182,14 @@ std::string Driver::takeReports() const { return textFrom(reports); }
 std::string Driver::findingsJson() const {
   std::string json = textFrom(reportsJson);
   return json.empty() ? "[]" : json;
+}
+
+std::optional<Driver::Progress> Driver::progress() const {
+  if (!progressOf)
+    return std::nullopt;
+  Progress progress;
+  progressOf(&progress.ctasDone, &progress.ctas, &progress.warpInstructions);
+  return progress;
 }
 
 bool Driver::cancel() const {

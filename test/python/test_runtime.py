@@ -6,6 +6,7 @@ The packages are written by hand (runtime_images.py), so that nothing here needs
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -288,7 +289,7 @@ def test_threads_may_launch_at_once(copy):
     assert results == dict.fromkeys(range(4), True)
 
 
-def test_ctrl_c_stops_a_launch(spin, copy, interruptible):
+def test_ctrl_c_stops_a_launch(spin, copy, interruptible, capfd):
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     start = time.monotonic()
@@ -296,6 +297,12 @@ def test_ctrl_c_stops_a_launch(spin, copy, interruptible):
         spin.launch([(1 << 32) - 1, 0.0])
     assert time.monotonic() - start < 0.3 + 0.5
     timer.join()
+    said = capfd.readouterr().err
+    assert (
+        "girih: stopped\nkernel spin: stopped (note): stopped while 0 warps waited and 1 ran"
+        in said
+    )
+    assert "PTX line" in said
     x, y = numbers(16, 32), np.zeros((16, 32), np.float32)
     launch(copy, [x, y])
     np.testing.assert_array_equal(y, x)
@@ -387,3 +394,31 @@ def test_a_forked_process():
     )
     assert second == "[0. 0.]"
     assert run(FORK).stdout.splitlines() == ["[0. 0. 0. 0.]", "[0. 0.]"]
+
+
+SPIN = """
+    import signal, sys
+    from girih import _runtime
+    from runtime_images import SPIN_MANIFEST, SPIN_PTX, image
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 3.2)
+    try:
+        _runtime.Program(image(SPIN_PTX, SPIN_MANIFEST)).launch([(1 << 32) - 1, 0.0])
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+def test_a_long_run_shows_progress():
+    shown = run(SPIN, GIRIH_PROGRESS="1")  # whose text has newlines for carriage returns
+    assert shown.stdout == "stopped\n", shown.stderr
+    lines = re.findall(
+        r"\ngirih: spin: 0 of 1 CTAs done, (\d+\.\d) million warp instructions, (\d) s\x1b\[K",
+        shown.stderr,
+    )
+    assert len(lines) >= 2
+    counts = [float(count) for count, _ in lines]
+    assert 0 < counts[0] < counts[-1]
+    assert [seconds for _, seconds in lines][0] == "2"
+    assert "\n\x1b[Kgirih: stopped\n" in shown.stderr  # the line is gone
+    assert "CTAs done" not in run(SPIN).stderr  # no terminal

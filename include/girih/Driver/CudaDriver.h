@@ -362,6 +362,10 @@ size_t girihEmulatorReportsJson(char *text, size_t capacity);
 /// above; "{}" before the first launch. Waits for nothing: synchronise first.
 size_t girihEmulatorStatsJson(char *text, size_t capacity);
 
+/// How far the launches that run have come: CTAs that are done and all of them, and how many
+/// instructions warps have executed since the process began. Safe to call from any thread.
+void girihEmulatorProgress(uint64_t *ctasDone, uint64_t *ctas, uint64_t *warpInstructions);
+
 /// Makes the context usable again after a failed launch and forgets what was reported. A failure
 /// stays in the context as on a GPU, every call returning its code, until this is called or
 /// girihEmulatorReports has handed out the whole text.
@@ -377,8 +381,8 @@ void girihEmulatorResetError();
 CUresult girihEmulatorSetOption(const char *name, const char *value);
 
 /// Asks the launches that run or wait now to stop; their stream then reports
-/// CUDA_ERROR_LAUNCH_FAILED once and is usable afterwards. No effect if nothing runs. Safe to call
-/// from any thread.
+/// CUDA_ERROR_LAUNCH_FAILED once and is usable afterwards, and girihEmulatorReports says where
+/// their warps were. No effect if nothing runs. Safe to call from any thread.
 void girihEmulatorCancel();
 }
 #endif // GIRIH_CUDA_DRIVER_TYPES_ONLY

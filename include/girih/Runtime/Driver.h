@@ -15,6 +15,7 @@
 #include "girih/Runtime/Error.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace girih::runtime {
@@ -59,8 +60,13 @@ public:
   /// Throws DeviceError with what the emulated device found since the last call, if anything. Never
   /// throws for a GPU.
   void throwFindings() const;
-  /// Forgets what was found.
-  void dropFindings() const { takeReports(); }
+  /// What the emulated device has to say about launches that were stopped, as text; forgets it.
+  std::string takeReports() const;
+  /// How far the emulated device has come; nothing for a GPU.
+  struct Progress {
+    uint64_t ctasDone = 0, ctas = 0, warpInstructions = 0;
+  };
+  std::optional<Progress> progress() const;
   /// Sets an option of the emulated device (girihEmulatorSetOption in CudaDriver.h lists them) for
   /// the launches that follow. Throws DeviceError for a GPU and for unknown options and values.
   void setOption(const std::string &option, const std::string &value) const;
@@ -101,13 +107,13 @@ private:
   Driver() = default;
   static std::unique_ptr<Driver> load(const std::string &library, std::string &reason);
   bool pickHopper(std::string &reason);
-  std::string takeReports() const;
   std::string findingsJson() const;
 
   decltype(&cuda::girihEmulatorReports) reports = nullptr;
   decltype(&cuda::girihEmulatorReportsJson) reportsJson = nullptr;
   decltype(&cuda::girihEmulatorSetOption) set = nullptr;
   decltype(&cuda::girihEmulatorCancel) cancelLaunch = nullptr;
+  decltype(&cuda::girihEmulatorProgress) progressOf = nullptr;
   cuda::CUdevice deviceHandle = 0;
   std::string name, announced;
   bool emulated = false;

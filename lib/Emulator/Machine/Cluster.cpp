@@ -312,7 +312,8 @@ void Cluster::runQuantum(uint64_t budget) {
   if (!begun)
     begin();
   runSteps(budget);
-  if (finished())
+  // Where a cancelled cluster's warps are is still to be noted.
+  if (finished() && outcome != Outcome::Cancelled)
     retire();
 }
 

@@ -404,6 +404,22 @@ void Cluster::reportDeadlock() {
   outcome = Outcome::Deadlock;
 }
 
+void noteWhereStopped(Grid &grid) {
+  Standstill still;
+  for (const std::unique_ptr<Cluster> &cluster : grid.active)
+    cluster->describeWaits(still);
+  Finding finding;
+  finding.kind = "stopped";
+  finding.severity = Severity::Note;
+  finding.message = "stopped while " + std::to_string(still.waiting - still.running) +
+                    " warps waited and " + std::to_string(still.running) + " ran";
+  if (const uint64_t left = grid.clustersLeft())
+    finding.message +=
+        "; " + std::to_string(left * grid.launch.clusterSize) + " CTAs had not started";
+  finding.sites = still.sites();
+  grid.result.findings.push_back(std::move(finding));
+}
+
 void reportStandstill(const std::map<LaunchId, std::unique_ptr<Grid>> &grids) {
   Standstill still;
   std::string notes;

@@ -41,6 +41,9 @@ private:
   std::string text;
 };
 
+/// Notes, in a grid that is being cancelled, where its warps are.
+void noteWhereStopped(Grid &grid);
+
 /// Reports, in each grid that is under way, a deadlock of all of them together.
 void reportStandstill(const std::map<LaunchId, std::unique_ptr<Grid>> &grids);
 

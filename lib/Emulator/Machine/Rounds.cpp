@@ -6,6 +6,8 @@
 
 #include "Emulator/Machine/Deadlock.h"
 
+#include "girih/Emulator/Progress.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +21,11 @@ constexpr uint64_t kQuantum = 20000;
 /// which the grids are given up. Loops that ask a bounded number of times come to an end meanwhile.
 constexpr uint32_t kIdleRounds = 100, kIdleRoundsAfterJump = 500;
 } // namespace
+
+Progress &Progress::get() {
+  static Progress progress;
+  return progress;
+}
 
 GridRecord *Rounds::recordOf(LaunchId id) {
   for (GridRecord &record : records)
@@ -71,6 +78,19 @@ std::optional<LaunchResult> Rounds::take(LaunchId id) {
 }
 
 void Rounds::endGrid(Grid &grid) {
+  const bool cancelled =
+      grid.result.outcome == Outcome::Cancelled ||
+      std::any_of(grid.active.begin(), grid.active.end(), [](const auto &cluster) {
+        return cluster->stopped && cluster->outcome == Outcome::Cancelled;
+      });
+  if (cancelled)
+    noteWhereStopped(grid);
+  if (grid.state == Grid::State::Running) {
+    const uint64_t all = grid.clustersToRun() * grid.launch.clusterSize;
+    const uint64_t open = (grid.clustersLeft() + grid.active.size()) * grid.launch.clusterSize;
+    Progress::get().ctas -= all;
+    Progress::get().ctasDone -= all - open;
+  }
   for (const std::unique_ptr<Cluster> &cluster : grid.active) {
     grid.collect(*cluster);
     chip.release(grid.needs, cluster->multiprocessors);
@@ -157,6 +177,7 @@ void Rounds::begin(Grid &grid) {
   grid.launch.shadow = shadow.get();
   grid.launch.predecessorsDone = predecessorsDone(grid);
   records.push_back(std::move(record));
+  Progress::get().ctas += grid.clustersToRun() * grid.launch.clusterSize;
   grid.state = Grid::State::Running;
 }
 
@@ -253,7 +274,7 @@ bool Rounds::step() {
 bool Rounds::runClusters() {
   std::vector<Cluster *> active;
   std::vector<uint64_t> polls;
-  uint64_t before = 0, after = 0;
+  uint64_t before = 0, after = 0, instructions = 0;
   unsigned threads = 1;
   for (auto &[id, grid] : grids) {
     if (grid->state != Grid::State::Running)
@@ -264,6 +285,7 @@ bool Rounds::runClusters() {
       active.push_back(cluster.get());
       polls.push_back(cluster->pollOps);
       before += cluster->progress;
+      instructions -= cluster->stats.warpInstructions;
     }
   }
   if (!workers || workers->count() != threads)
@@ -281,7 +303,9 @@ bool Rounds::runClusters() {
     cluster->commit();
     changed |= cluster->memoryChanged;
     after += cluster->progress;
+    instructions += cluster->stats.warpInstructions;
   }
+  Progress::get().warpInstructions += instructions;
   checkRaces(active, threads);
   // Who does not even ask is computing.
   for (size_t i = 0; i < active.size(); ++i)
@@ -312,6 +336,7 @@ void Rounds::settle(bool changed) {
         continue;
       }
       grid->collect(*cluster);
+      Progress::get().ctasDone += grid->launch.clusterSize;
       chip.release(grid->needs, cluster->multiprocessors);
       changed = true;
     }

@@ -5,6 +5,8 @@
 
 #include "CheckCases.h"
 
+#include "girih/Emulator/Progress.h"
+
 #include <chrono>
 #include <thread>
 
@@ -388,6 +390,15 @@ TEST(Launch, CanBeCancelled) {
   LaunchResult result = device.launch(module->kernel("k"), config);
   other.join();
   EXPECT_EQ(result.outcome, Outcome::Cancelled);
+  // It says where the sixteen warps were.
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings[0].kind, "stopped");
+  EXPECT_EQ(result.findings[0].severity, Severity::Note);
+  EXPECT_EQ(result.findings[0].message, "stopped while 0 warps waited and 16 ran");
+  ASSERT_FALSE(result.findings[0].sites.empty());
+  EXPECT_EQ(result.findings[0].sites[0].action.rfind("runs", 0), 0u);
+  EXPECT_EQ(Progress::get().ctas, 0u);
+  EXPECT_GT(Progress::get().warpInstructions, 0u);
 }
 
 } // namespace

@@ -245,6 +245,7 @@ TEST(KindsOfFindings, EachHasAProgramAndOneThatNearlyHasIt) {
       {"remote-store-invalid", "CopyAsyncTest.cpp"},
       {"sparse-metadata", "MatrixSparseTest.cpp"},
       {"stack", "CallTest.cpp"},
+      {"stopped", "CheckTest.cpp"},
       {"tensormap-fence", "TensorCopyTest.cpp"},
   };
   std::set<std::string> has, nearly;
