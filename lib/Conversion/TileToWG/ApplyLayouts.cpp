@@ -3,6 +3,8 @@
 
 #include "ApplyLayouts.h"
 
+#include "girih/Layout/Algebra.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 
@@ -184,27 +186,20 @@ private:
 
   void remark(Value value, LayoutAttr layout, Operation *user) {
     ConversionPrice price = prices.of(layoutOf(value), layout, getElementTypeOrSelf(value));
-    StringRef way = "without moving anything";
-    switch (price.kind) {
-    case ConversionKind::None:
-      break;
-    case ConversionKind::RegisterPermutation:
-      way = "within each thread";
-      break;
-    case ConversionKind::QuadShuffle:
-    case ConversionKind::WarpShuffle:
-      way = "by shuffles";
-      break;
-    case ConversionKind::SharedMemory:
-      way = "through shared memory";
-      break;
-    }
+    const ConversionPlan &plan = *price.plan;
+    girih::Result<Conversion> moved =
+        girih::convert(layoutOf(value).getLayout(), layout.getLayout());
+    bool inThreads = plan.renames || (plan.shuffles && plan.shuffles->shuffles == 0);
+    StringRef way = moved->kind == ConversionKind::None ? "without moving anything"
+                    : inThreads                         ? "within each thread"
+                    : plan.shuffles                     ? "by shuffles"
+                                                        : "through shared memory";
     auto type = cast<RankedTensorType>(value.getType());
     InFlightDiagnostic diagnostic = emitRemark(user->getLoc())
                                     << "'" << user->getName() << "' gets its tile of "
                                     << RankedTensorType::get(type.getShape(), type.getElementType())
                                     << " converted " << way << ", " << price.transactions
-                                    << " transactions: " << price.reason;
+                                    << " transactions: " << moved->reason;
     noteMaker(diagnostic, value) << layoutOf(value);
   }
 

@@ -4,6 +4,7 @@
 #include "LayoutPrices.h"
 #include "LayoutProblem.h"
 
+#include "girih/Dialect/WG/IR/ConversionPlans.h"
 #include "girih/Layout/Blocked.h"
 
 using namespace mlir;
@@ -143,39 +144,13 @@ const ConversionPrice &ConversionPrices::of(LayoutAttr from, LayoutAttr to, Type
   ConversionPrice &price = entry->second;
   if (!isNew || from == to)
     return price;
-  const Layout &source = from.getLayout(), &result = to.getLayout();
-  for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Warpgroup})
-    if (source.inSize(dim) != result.inSize(dim)) {
-      price.error = "one is shared by " + std::to_string(source.inSize(dim)) + ", the other by " +
-                    std::to_string(result.inSize(dim)) + " of dimension '" +
-                    std::string(nameOf(dim)) + "'";
-      return price;
-    }
-  girih::Result<Conversion> conversion = convert(source, result);
-  if (!conversion) {
-    price.error = conversion.error();
-    return price;
-  }
-  price.kind = conversion->kind;
-  price.reason = conversion->reason;
-  int64_t warps = warpsOf(result);
-  // 32-bit words that a warp's lanes have of it.
-  int64_t words = llvm::divideCeil(result.inSize(Dim::Register) * bytes, 4);
-  switch (price.kind) {
-  case ConversionKind::None:
-  case ConversionKind::RegisterPermutation:
-    break;
-  case ConversionKind::QuadShuffle:
-  case ConversionKind::WarpShuffle:
-    price.transactions = words * warps;
-    break;
-  case ConversionKind::SharedMemory: {
-    // Each element is written once and read by whoever holds it; a barrier before and behind, each
-    // about as long as four transactions of a warp.
-    int64_t elements = int64_t(source.rows()) * source.cols();
-    price.transactions = llvm::divideCeil(elements * bytes, 128) + words * warps + 8 * warps;
-    break;
-  }
+  const girih::Result<ConversionPlan> &plan =
+      ConversionPlans::of(from.getContext()).conversion(from, to, bytes);
+  if (!plan) {
+    price.error = plan.error();
+  } else {
+    price.plan = &*plan;
+    price.transactions = plan->transactions;
   }
   return price;
 }

@@ -6,7 +6,7 @@
 
 #include "girih/Dialect/Tile/IR/Tile.h"
 #include "girih/Dialect/WG/IR/WG.h"
-#include "girih/Layout/Algebra.h"
+#include "girih/Layout/ConversionPlan.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -37,11 +37,10 @@ LayoutAttr defaultLayout(mlir::RankedTensorType tile, int64_t warps);
 
 /// A conversion and what it costs.
 struct ConversionPrice {
-  ConversionKind kind = ConversionKind::None;
-  /// Transactions of shared memory of all warps together; a shuffle counts as one.
+  /// How it is done; the context keeps it. Null if the layouts are equal, or there is no way.
+  const ConversionPlan *plan = nullptr;
+  /// Transactions of shared memory of all warps together, as planConversion() counts them.
   int64_t transactions = 0;
-  /// Which element forces this kind.
-  std::string reason;
   /// Why there is no conversion, if there is none.
   std::string error;
 };

@@ -6,6 +6,7 @@
 #include "Casts.h"
 
 #include "girih/Conversion/WGToNVVM/MatrixOperand.h"
+#include "girih/Dialect/WG/IR/ConversionPlans.h"
 #include "girih/Dialect/WG/Transforms/Scratch.h"
 
 using namespace mlir;
@@ -281,15 +282,15 @@ LogicalResult planExchangeOf(Operation *op, RankedTensorType from, RankedTensorT
                              ConversionState &state) {
   if (!op->hasAttr(kScratchAttr))
     return op->emitOpError("needs scratch in shared memory; run wg-allocate-shared first");
-  Result<Exchange> exchange =
-      planExchange(getLayout(from).getLayout(), getLayout(to).getLayout(),
-                   static_cast<int32_t>(elementBytes(from.getElementType())));
+  const Result<Exchange> &exchange =
+      ConversionPlans::of(op->getContext())
+          .exchange(getLayout(from), getLayout(to), elementBytes(from.getElementType()));
   if (!exchange)
     return op->emitOpError("finds no way through shared memory: ") << exchange.error();
   for (RankedTensorType type : {from, to})
     if (failed(planTile(op, type, state)))
       return failure();
-  state.exchanges[op] = std::make_unique<Exchange>(std::move(*exchange));
+  state.exchanges[op] = &*exchange;
   return success();
 }
 
@@ -298,12 +299,20 @@ LogicalResult planConversion(ConvertLayoutOp op, ConversionState &state) {
   auto to = cast<RankedTensorType>(op.getTile().getType());
   if (!isTile(from) || !isTile(to))
     return withoutLayout(op);
-  const Layout &a = getLayout(from).getLayout(), &b = getLayout(to).getLayout();
   for (RankedTensorType type : {from, to})
     if (failed(checkThreads(op, type, state.roles.of(op))))
       return failure();
-  if (Result<std::vector<int32_t>> sources = registerSources(a, b)) {
-    state.renames[op] = {*sources};
+  const Result<ConversionPlan> &plan =
+      ConversionPlans::of(op->getContext())
+          .conversion(getLayout(from), getLayout(to), elementBytes(from.getElementType()));
+  if (!plan)
+    return op->emitOpError("has no way from one layout to the other: ") << plan.error();
+  if (plan->renames) {
+    state.renames[op] = {*plan->renames};
+    return success();
+  }
+  if (plan->shuffles) {
+    state.shuffles[op] = &*plan->shuffles;
     return success();
   }
   return planExchangeOf(op, from, to, state);

@@ -72,7 +72,8 @@ public:
   Row shuffled(const Row &row, int32_t mask) {
     Row result;
     for (Value value : row)
-      result.push_back(shuffleXor(rewriter, loc, value, mask));
+      result.push_back(
+          shuffle(rewriter, loc, value, NVVM::ShflKind::bfly, i32Constant(rewriter, loc, mask)));
     return result;
   }
   Row chosen(Value condition, const Row &yes, const Row &no) {

@@ -1,4 +1,5 @@
-// wg.convert_layout: registers under other names, or a trip through scratch shared memory.
+// wg.convert_layout: registers under other names, shuffles, or a trip through scratch shared
+// memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Patterns.h"
@@ -83,6 +84,9 @@ struct ConvertPattern : StatePattern<ConvertLayoutOp> {
     if (auto rename = state.renames.find(op); rename != state.renames.end())
       rewriter.replaceOp(
           op, renamed(rewriter, op.getLoc(), adaptor.getOperands(), from, rename->second.front()));
+    else if (auto plan = state.shuffles.find(op); plan != state.shuffles.end())
+      rewriter.replaceOp(op, byShuffles(rewriter, op.getLoc(), state.roles.of(op).place,
+                                        *plan->second, from, adaptor.getSource()));
     else
       rewriter.replaceOp(op, throughScratch(rewriter, op, state, *state.exchanges.find(op)->second,
                                             from, to, adaptor.getSource()));

@@ -11,6 +11,7 @@
 
 #include "girih/Layout/Exchange.h"
 #include "girih/Layout/Reduction.h"
+#include "girih/Layout/Shuffle.h"
 
 #include "girih/Target/TargetFeatures.h"
 
@@ -40,8 +41,10 @@ struct ConversionState {
   /// By op that renames registers: for each result, and each register of it, the register of the
   /// source; the second operand's follow the first's.
   llvm::DenseMap<mlir::Operation *, std::vector<std::vector<int32_t>>> renames;
-  /// By wg.convert_layout, or tile.atomic, that goes through shared memory.
-  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Exchange>> exchanges;
+  /// By wg.convert_layout, or tile.atomic, that goes through shared memory. The context keeps them.
+  llvm::DenseMap<mlir::Operation *, const Exchange *> exchanges;
+  /// By wg.convert_layout that goes by shuffles. The context keeps them.
+  llvm::DenseMap<mlir::Operation *, const ShufflePlan *> shuffles;
   /// By tile.print and tile.assert.
   llvm::DenseMap<mlir::Operation *, RecordsOfKernel> records;
   /// By tile.take and tile.put.
@@ -133,6 +136,10 @@ mlir::Value throughScratch(mlir::OpBuilder &builder, mlir::Operation *op,
                            const ConversionState &state, const Exchange &exchange,
                            mlir::RankedTensorType from, mlir::RankedTensorType to,
                            mlir::Value tile);
+
+/// A tile of type `tile` in another layout, by shuffles.
+mlir::Value byShuffles(mlir::OpBuilder &builder, mlir::Location loc, const ThreadPlace &place,
+                       const ShufflePlan &plan, mlir::RankedTensorType tile, mlir::Value registers);
 
 // Shared-memory addresses. A buffer's address is a multiple of 16; it is made as a value in units
 // of 16 bytes shifted left, so that a descriptor, which wants those units, takes the value before

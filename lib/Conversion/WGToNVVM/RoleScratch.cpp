@@ -32,22 +32,22 @@ Value fromCarrier(OpBuilder &builder, Location loc, Value carrier, Type type) {
   return type == integer ? carrier : Value(LLVM::BitcastOp::create(builder, loc, type, carrier));
 }
 
-Value shuffleXor(OpBuilder &builder, Location loc, Value element, int32_t mask) {
-  auto shuffle = [&](Value word) -> Value {
+Value shuffle(OpBuilder &builder, Location loc, Value element, NVVM::ShflKind kind,
+              Value selector) {
+  auto shuffleWord = [&](Value word) -> Value {
     return NVVM::ShflOp::create(builder, loc, builder.getI32Type(), i32Constant(builder, loc, -1),
-                                word, i32Constant(builder, loc, mask),
-                                i32Constant(builder, loc, 31), NVVM::ShflKind::bfly, UnitAttr());
+                                word, selector, i32Constant(builder, loc, 31), kind, UnitAttr());
   };
   Value carrier = toCarrier(builder, loc, element);
   if (carrier.getType().isInteger(32))
-    return fromCarrier(builder, loc, shuffle(carrier), element.getType());
+    return fromCarrier(builder, loc, shuffleWord(carrier), element.getType());
   auto words = VectorType::get(2, builder.getI32Type());
   Value halves = LLVM::BitcastOp::create(builder, loc, words, carrier);
   Value moved = LLVM::PoisonOp::create(builder, loc, words);
   for (int64_t i = 0; i < 2; ++i) {
     Value index = i32Constant(builder, loc, i);
     Value word = LLVM::ExtractElementOp::create(builder, loc, halves, index);
-    moved = LLVM::InsertElementOp::create(builder, loc, moved, shuffle(word), index);
+    moved = LLVM::InsertElementOp::create(builder, loc, moved, shuffleWord(word), index);
   }
   Value bits = LLVM::BitcastOp::create(builder, loc, builder.getI64Type(), moved);
   return fromCarrier(builder, loc, bits, element.getType());

@@ -14,9 +14,10 @@ mlir::Value toCarrier(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 /// The element of this LLVM type back.
 mlir::Value fromCarrier(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value carrier,
                         mlir::Type type);
-/// The element that the lane has whose number differs in the bits of `mask`.
-mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value element,
-                       int32_t mask);
+/// The element of another lane: of the one that `selector` (i32) names, or whose number differs in
+/// the bits of it, as `kind` says.
+mlir::Value shuffle(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value element,
+                    mlir::NVVM::ShflKind kind, mlir::Value selector);
 
 /// Waits until all warps that execute the body together have come here. Ordinary accesses before
 /// are visible after.

@@ -1,11 +1,10 @@
-// Reductions: within a thread, by shuffles, and through scratch between two barriers; conversions of layouts.
+// Reductions: within a thread, by shuffles, and through scratch between two barriers.
 // RUN: girih-opt %s -wg-allocate-shared -convert-wg-to-nvvm -mlir-print-debuginfo=false | FileCheck %s
 // RUN: girih-opt %s -wg-allocate-shared -mlir-print-debuginfo=false | FileCheck %s --check-prefix=SHARED
 
 #acc = #wg.layout<{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}>
 #rows = #wg.layout<{register: [[0,8]], lane: [[0,0],[0,0],[0,1],[0,2],[0,4]], warp: [[0,16],[0,32]]}>
 #cols = #wg.layout<{register: [[0,1]], lane: [[0,2],[0,4],[0,0],[0,0],[0,0]], warp: [[0,0],[0,0]]}>
-#across = #wg.layout<{register: [[0,1],[0,2]], lane: [[0,4],[1,0],[2,0],[4,0],[8,0]], warp: [[16,0],[32,0]]}>
 
 gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
   // Two elements of each row in a thread, four lanes: one addition, two shuffles, for each of two rows. No barrier.
@@ -43,19 +42,6 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
       %s = arith.addf %a, %b : f32
       tile.yield %s : f32
     }
-    gpu.return
-  }
-
-  // A warp reads what it has written: between the accesses its lanes meet, not its role.
-  // CHECK-LABEL: llvm.func @convert
-  // CHECK: llvm.nvvm.barrier.cta.sync.aligned.count
-  // CHECK-COUNT-2: st.shared.v2.b32
-  // CHECK-NOT: barrier
-  // CHECK: nvvm.bar.warp.sync
-  // CHECK: ld.shared.v4.b32
-  gpu.func @convert(%x: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %t = tensor.splat %x : tensor<64x8xf32, #acc>
-    %u = wg.convert_layout %t : tensor<64x8xf32, #acc> -> tensor<64x8xf32, #across>
     gpu.return
   }
 }

@@ -38,8 +38,6 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
     %t = tensor.splat %x : tensor<2x32xf32, #rows>
     // expected-error @+1 {{would move elements to other threads: element (0, 1) of the source is needed in warp 0 lane 0 register 1, where it is not; expected a wg.convert_layout before, as wg-assign-layouts puts it}}
     %u = tile.transpose %t [1, 0] : tensor<2x32xf32, #rows> -> tensor<32x2xf32, #cols>
-    // expected-error @+1 {{needs scratch in shared memory; run wg-allocate-shared first}}
-    %v = wg.convert_layout %u : tensor<32x2xf32, #cols> -> tensor<32x2xf32, #wg.layout<{register: [[0,1]], lane: [[1,0],[2,0],[4,0],[8,0],[16,0]]}>>
     %m = tensor.splat %x : tensor<16x2xf32, #mixed>
     // expected-error @+1 {{cannot combine elements of this layout: every 1 of 'lane' moves along dimension 1 and along another one at once}}
     %r = tile.reduce %m dim(1) : tensor<16x2xf32, #mixed> -> tensor<16xf32, #wg.layout<{lane: [[0,1],[0,0],[0,2],[0,4],[0,8]]}>> {
@@ -47,6 +45,19 @@ gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
       %s = arith.addf %a, %b : f32
       tile.yield %s : f32
     }
+    gpu.return
+  }
+}
+
+// -----
+
+#rows = #wg.layout<{lane: [[0,1],[0,2],[0,4],[0,8],[0,16]], warp: [[1,0]]}>
+#halves = #wg.layout<{lane: [[1,0],[0,1],[0,2],[0,4],[0,8]], warp: [[0,16]]}>
+gpu.module @m [#nvvm.target<chip = "sm_90a", O = 3>] {
+  gpu.func @f(%x: f32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %t = tensor.splat %x : tensor<2x32xf32, #rows>
+    // expected-error @+1 {{needs scratch in shared memory; run wg-allocate-shared first}}
+    %u = wg.convert_layout %t : tensor<2x32xf32, #rows> -> tensor<2x32xf32, #halves>
     gpu.return
   }
 }
