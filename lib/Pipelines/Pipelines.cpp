@@ -22,6 +22,8 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
   }
   manager.addPass(wg::createTileSpecialize());
   mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
+  if (options.padTiles)
+    device.addPass(wg::createPadTiles());
   device.addPass(wg::createAssignLayouts(
       {options.alternatives, options.convertAccesses, options.computeAnew}));
   if (options.simplify) {
@@ -56,8 +58,9 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
 }
 
 llvm::ArrayRef<llvm::StringRef> optionalSteps() {
-  static const llvm::StringRef names[] = {"simplify",     "alternatives",   "convert-accesses",
-                                          "compute-anew", "check-protocol", "optimize"};
+  static const llvm::StringRef names[] = {"simplify",         "pad-tiles",    "alternatives",
+                                          "convert-accesses", "compute-anew", "check-protocol",
+                                          "optimize"};
   return names;
 }
 
@@ -65,6 +68,8 @@ void switchOff(TileToWGOptions &options, llvm::ArrayRef<std::string> without) {
   for (const std::string &name : without) {
     if (name == "simplify")
       options.simplify = false;
+    else if (name == "pad-tiles")
+      options.padTiles = false;
     else if (name == "alternatives")
       options.alternatives = 1;
     else if (name == "convert-accesses")

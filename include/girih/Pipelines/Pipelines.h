@@ -21,6 +21,10 @@ struct TileToWGOptions : mlir::PassPipelineOptions<TileToWGOptions> {
       *this, "simplify",
       llvm::cl::desc("Fold constants and merge equal values, before roles and behind layouts"),
       llvm::cl::init(true)};
+  PassOptions::Option<bool> padTiles{
+      *this, "pad-tiles",
+      llvm::cl::desc("Make tiles larger whose extents would leave threads without elements"),
+      llvm::cl::init(true)};
   PassOptions::Option<unsigned> alternatives{
       *this, "alternatives",
       llvm::cl::desc("How many accesses to memory are tried as the one whose layout comes first"),

@@ -337,7 +337,8 @@ template <typename Op> LogicalResult planBlock(Op op, ConversionState &state) {
   if (failed(planTile(op, tile, state)))
     return failure();
   state.vectors[op] =
-      vectorWidth(*state.tileAccesses[tile], op.getView().getType(), op.getIndices());
+      vectorWidth(*state.tileAccesses[tile], op.getView().getType(), op.getIndices(),
+                  /*listed=*/nullptr, op.getPart());
   return success();
 }
 

@@ -22,7 +22,7 @@ Value bothTrue(OpBuilder &builder, Location loc, Value a, Value b) {
 }
 
 Value insideAsAWhole(OpBuilder &builder, Location loc, const GlobalView &view, ValueRange indices,
-                     ArrayRef<int64_t> shape, std::optional<int64_t> except) {
+                     ArrayRef<int32_t> shape, std::optional<int64_t> except) {
   Value inside;
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (except && *except == static_cast<int64_t>(dim))
@@ -37,6 +37,31 @@ Value insideAsAWhole(OpBuilder &builder, Location loc, const GlobalView &view, V
   if (inside)
     return inside;
   return LLVM::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+}
+
+PartTest::PartTest(OpBuilder &builder, Location loc, const TileAccess &plan, RankedTensorType tile,
+                   ArrayRef<int32_t> part, const ThreadPlace &place)
+    : loc(loc), part(part) {
+  for (auto [dim, extent] : llvm::enumerate(part)) {
+    if (extent == tile.getDimSize(dim))
+      continue;
+    dims.push_back(dim);
+    coordinates.emplace_back(builder, loc, plan.coordinates[dim], place, Value());
+  }
+}
+
+Value PartTest::inside(OpBuilder &builder, size_t reg) {
+  Value result;
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    auto [flip, add] = coordinates[i].step(reg);
+    Value &known = tests[{i, flip, add}];
+    if (!known)
+      known = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ult,
+                                   coordinates[i].at(builder, reg),
+                                   i32Constant(builder, loc, part[dim]));
+    result = bothTrue(builder, loc, result, known);
+  }
+  return result;
 }
 
 Places::Places(OpBuilder &builder, Location loc, const TileAccess &plan, const GlobalView &view,

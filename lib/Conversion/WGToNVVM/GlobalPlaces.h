@@ -23,8 +23,26 @@ mlir::Value bothTrue(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a
 /// i1, the same in all threads: whether a tile of this shape lies inside the view as a whole.
 /// Dimension `except` is not asked about.
 mlir::Value insideAsAWhole(mlir::OpBuilder &builder, mlir::Location loc, const GlobalView &view,
-                           mlir::ValueRange indices, llvm::ArrayRef<int64_t> shape,
+                           mlir::ValueRange indices, llvm::ArrayRef<int32_t> shape,
                            std::optional<int64_t> except = std::nullopt);
+
+/// Which of a thread's elements are in the part of a tile that belongs to a view.
+class PartTest {
+public:
+  /// `part` may be the whole tile.
+  PartTest(mlir::OpBuilder &builder, mlir::Location loc, const TileAccess &plan,
+           mlir::RankedTensorType tile, llvm::ArrayRef<int32_t> part, const ThreadPlace &place);
+
+  /// i1: whether the element of a register is; null if the part is the whole tile.
+  mlir::Value inside(mlir::OpBuilder &builder, size_t reg);
+
+private:
+  mlir::Location loc;
+  llvm::ArrayRef<int32_t> part;
+  llvm::SmallVector<size_t> dims;            ///< of which the part is smaller
+  std::vector<CoordinateValues> coordinates; ///< along these
+  std::map<std::tuple<size_t, int32_t, int32_t>, mlir::Value> tests;
+};
 
 class Places {
 public:

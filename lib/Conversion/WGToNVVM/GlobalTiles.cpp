@@ -23,24 +23,34 @@ struct LoadPattern : StatePattern<tile::LoadOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     const TileMove move(rewriter, state, op, adaptor);
     const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
-                 all] = move;
+                 part, all] = move;
+    auto fillOf = [&](OpBuilder &builder) {
+      return adaptor.getFill() ? adaptor.getFill() : zeroElement(builder, loc, element);
+    };
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places = move.places(builder);
+      PartTest test = move.partTest(builder);
       SmallVector<Value> values;
       for (size_t reg = 0; reg < count; reg += vector) {
         auto [pointer, offset] = places.address(builder, reg);
-        llvm::append_range(values, loadVector(builder, loc, pointer, offset, element, vector));
+        if (Value inside = test.inside(builder, reg))
+          llvm::append_range(values, loadVectorIf(builder, loc, inside, pointer, offset, element,
+                                                  vector, fillOf(builder)));
+        else
+          llvm::append_range(values, loadVector(builder, loc, pointer, offset, element, vector));
       }
       return {fillsRegisters(element, vector) ? pack(builder, loc, values)
                                               : packElements(builder, loc, values, element)};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places = move.places(builder);
-      Value fill = adaptor.getFill() ? adaptor.getFill() : zeroElement(builder, loc, element);
+      PartTest test = move.partTest(builder);
+      Value fill = fillOf(builder);
       SmallVector<Value> values;
       for (size_t reg = 0; reg < count; ++reg) {
-        Value inside = places.inside(builder, reg);
+        Value inside =
+            bothTrue(builder, loc, places.inside(builder, reg), test.inside(builder, reg));
         auto [pointer, offset] = places.address(builder, reg);
         values.push_back(loadIf(builder, loc, inside, pointer, offset, element, fill));
       }
@@ -58,10 +68,11 @@ struct StorePattern : StatePattern<tile::StoreOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     const TileMove move(rewriter, state, op, adaptor);
     const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
-                 all] = move;
+                 part, all] = move;
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places = move.places(builder);
+      PartTest test = move.partTest(builder);
       bool whole = fillsRegisters(element, vector);
       SmallVector<Value> values = whole ? unpack(builder, loc, adaptor.getTile())
                                         : unpackElements(builder, loc, adaptor.getTile(), tile);
@@ -70,18 +81,23 @@ struct StorePattern : StatePattern<tile::StoreOp> {
         if (!plan.owned[reg])
           continue;
         auto [pointer, offset] = places.address(builder, reg);
-        storeVector(builder, loc, pointer, offset, element, vector,
-                    ArrayRef(values).slice(reg / vector * each, each));
+        auto moved = ArrayRef(values).slice(reg / vector * each, each);
+        if (Value inside = test.inside(builder, reg))
+          storeVectorIf(builder, loc, inside, pointer, offset, element, vector, moved);
+        else
+          storeVector(builder, loc, pointer, offset, element, vector, moved);
       }
       return {};
     };
     auto oneByOne = [&](OpBuilder &builder) -> SmallVector<Value> {
       Places places = move.places(builder);
+      PartTest test = move.partTest(builder);
       SmallVector<Value> values = unpackElements(builder, loc, adaptor.getTile(), tile);
       for (size_t reg = 0; reg < count; ++reg) {
         if (!plan.owned[reg])
           continue;
-        Value inside = places.inside(builder, reg);
+        Value inside =
+            bothTrue(builder, loc, places.inside(builder, reg), test.inside(builder, reg));
         auto [pointer, offset] = places.address(builder, reg);
         storeIf(builder, loc, inside, pointer, offset, element, values[reg]);
       }
@@ -142,7 +158,7 @@ struct WritePattern : StatePattern<tile::WriteOp> {
 } // namespace
 
 int64_t vectorWidth(const TileAccess &plan, tile::ViewType view, ValueRange indices,
-                    const ListedDim *listed) {
+                    const ListedDim *listed, std::optional<ArrayRef<int32_t>> part) {
   int64_t contiguous = view.getContiguous();
   if (contiguous < 0 || (listed && listed->dim == contiguous))
     return 1;
@@ -151,6 +167,9 @@ int64_t vectorWidth(const TileAccess &plan, tile::ViewType view, ValueRange indi
   // The start of the tile is as even as its index; other dimensions move by strides, which the
   // view's type makes multiples of its alignment.
   int even = std::min(along.threadZeros, trailingZeros(indices[contiguous]));
+  // A vector is in the part of the tile as a whole or not at all.
+  if (part)
+    even = std::min(even, llvm::countr_zero(static_cast<uint32_t>((*part)[contiguous])));
   auto isNext = [&](size_t reg, size_t first, int64_t vector) {
     for (auto [dim, coordinate] : llvm::enumerate(plan.coordinates)) {
       if (listed && listed->dim == static_cast<int64_t>(dim)) {

@@ -23,7 +23,7 @@ struct TakePattern : StatePattern<tile::TakeOp> {
     SmallVector<Value> listedPlaces = unpack(rewriter, op.getLoc(), adaptor.getPlaces());
     const TileMove move(rewriter, state, op, adaptor, &state.listed.find(op)->second, listedPlaces);
     const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
-                 others] = move;
+                 part, others] = move;
     Value fill = adaptor.getFill() ? adaptor.getFill() : zeroElement(rewriter, loc, element);
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {
@@ -61,7 +61,7 @@ struct PutPattern : StatePattern<tile::PutOp> {
     SmallVector<Value> listedPlaces = unpack(rewriter, op.getLoc(), adaptor.getPlaces());
     const TileMove move(rewriter, state, op, adaptor, &state.listed.find(op)->second, listedPlaces);
     const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
-                 others] = move;
+                 part, others] = move;
     Value owner = emitOwner(rewriter, loc, plan, place);
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {

@@ -38,10 +38,11 @@ struct ListedDim {
   std::vector<int32_t> numberOf;
 };
 
-/// Elements in the widest access that registers, view and the evenness of the indices allow;
-/// `listed` may be null.
+/// Elements in the widest access that registers, view, the evenness of the indices and the part of
+/// the tile that belongs to the view allow; `listed` may be null.
 int64_t vectorWidth(const TileAccess &plan, tile::ViewType view, mlir::ValueRange indices,
-                    const ListedDim *listed = nullptr);
+                    const ListedDim *listed = nullptr,
+                    std::optional<llvm::ArrayRef<int32_t>> part = std::nullopt);
 
 } // namespace girih::wg
 

@@ -26,12 +26,25 @@ struct TileMove {
         plan(*state.tileAccesses.find(tile)->second), vector(state.vectors.find(op)->second),
         count(plan.registers()), place(state.roles.of(op).place),
         view(GlobalView::open(builder, loc, op.getView().getType(), adaptor.getView())),
-        indices(adaptor.getIndices()), listed(listed), numbers(numbers),
-        all(insideAsAWhole(builder, loc, view, indices, tile.getShape(),
+        indices(adaptor.getIndices()), listed(listed), numbers(numbers), part(partOf(op)),
+        all(insideAsAWhole(builder, loc, view, indices, part,
                            listed ? std::optional<int64_t>(listed->dim) : std::nullopt)) {}
 
   Places places(mlir::OpBuilder &builder) const {
     return Places(builder, loc, plan, view, place, indices, listed, numbers);
+  }
+
+  PartTest partTest(mlir::OpBuilder &builder) const {
+    return PartTest(builder, loc, plan, tile, part, place);
+  }
+
+  /// The extents of the part of the tile that belongs to the view.
+  template <typename Op> static llvm::SmallVector<int32_t> partOf(Op op) {
+    if constexpr (requires { op.getPart(); })
+      if (op.getPart())
+        return llvm::to_vector(*op.getPart());
+    mlir::RankedTensorType tile = op.getTile().getType();
+    return llvm::SmallVector<int32_t>(tile.getShape());
   }
 
   mlir::Location loc;
@@ -44,7 +57,8 @@ struct TileMove {
   mlir::ValueRange indices;
   const ListedDim *listed;
   llvm::ArrayRef<mlir::Value> numbers;
-  mlir::Value all; ///< whether the whole tile lies inside the view, but for a listed dimension
+  llvm::SmallVector<int32_t> part;
+  mlir::Value all; ///< whether the whole part lies inside the view, but for a listed dimension
 };
 
 } // namespace girih::wg

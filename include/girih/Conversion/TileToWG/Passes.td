@@ -145,6 +145,34 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::girih::wg::WGDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def PadTiles : Pass<"wg-pad-tiles", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Make tiles larger whose extents would leave threads without elements";
+  let description = [{
+    Layouts share out factors of two: of a tile of 1000 elements 8 threads would hold 125 each, and all others the same again.
+    Here the extent becomes 1024, and 128 threads hold 8 elements. Loads and stores keep the true extents as their `part`;
+    gathers, scatters, atomics, prints and assertions are masked. A reduction along such an extent gets the neutral element
+    of its combiner behind the true one, a scan needs nothing unless it goes in reverse.
+
+    ```mlir
+    %t = tile.load %x[%i] : !x -> tensor<1000xf32>
+    %s = tile.reduce %t dim(0) : tensor<1000xf32> -> f32 { maximum }
+    // becomes
+    %t = tile.load %x[%i] part [1000] : !x -> tensor<1024xf32>
+    %j = tile.iota dim(0) : tensor<1024xi32>
+    %in = arith.cmpi slt, %j, %c1000 : tensor<1024xi32>
+    %u = arith.select %in, %t, %minus_infinity : tensor<1024xi1>, tensor<1024xf32>
+    %s = tile.reduce %u dim(0) : tensor<1024xf32> -> f32 { maximum }
+    ```
+
+    Extents up to 128 become powers of two, those above multiples of 64 or 128. All tiles of a kernel with such an extent
+    change, or none: a remark names the op that has no form for them (a reduction by a function of the user's, a reshape, a
+    division of integers, what has a layout already).
+
+    Preconditions: kernels have roles, or a `known_block_size`. Kernels with a `tile.dot` are left as they are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AssignLayouts : Pass<"wg-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Give every tile a layout";
   let description = [{

@@ -36,6 +36,10 @@ bool isInTilePhase(mlir::gpu::GPUFuncOp kernel);
 /// error, if the kernel's hints cannot be followed.
 mlir::LogicalResult specializeWithoutProducts(mlir::gpu::GPUFuncOp kernel);
 
+/// Makes tiles larger whose extents have too few factors of two for all threads to have elements of
+/// their own; see `wg-pad-tiles`.
+void padTiles(mlir::gpu::GPUFuncOp kernel);
+
 /// Gives every tile of a kernel a layout; see `wg-assign-layouts`. Fails, with an error, where no
 /// layout or no conversion does.
 mlir::LogicalResult assignLayouts(mlir::gpu::GPUFuncOp kernel,

@@ -40,6 +40,21 @@ static LogicalResult checkBlock(Operation *op, ViewType view, RankedTensorType t
   return success();
 }
 
+/// The part of a tile that belongs to the view.
+static LogicalResult checkPart(Operation *op, RankedTensorType tile,
+                               std::optional<ArrayRef<int32_t>> part) {
+  if (!part)
+    return success();
+  if (static_cast<int64_t>(part->size()) != tile.getRank())
+    return op->emitOpError("expected a part of ")
+           << tile.getRank() << " extents, as the tile has, found " << part->size();
+  for (auto [dim, extent] : llvm::enumerate(*part))
+    if (extent < 1 || extent > tile.getDimSize(dim))
+      return op->emitOpError("expected a part of 1 to ")
+             << tile.getDimSize(dim) << " along dimension " << dim << ", found " << extent;
+  return success();
+}
+
 /// Tiles of indices, and a mask, have the shape and the layout of the tile that they are for.
 static LogicalResult checkPoints(Operation *op, ViewType view, RankedTensorType tile,
                                  OperandRange indices, Value mask) {
@@ -73,11 +88,14 @@ static LogicalResult checkPlaces(Operation *op, ViewType view, RankedTensorType 
 LogicalResult LoadOp::verify() {
   ViewType view = getView().getType();
   return failure(failed(checkBlock(*this, view, getTile().getType(), getIndices().size())) ||
-                 failed(checkFill(*this, view, getFill())));
+                 failed(checkFill(*this, view, getFill())) ||
+                 failed(checkPart(*this, getTile().getType(), getPart())));
 }
 
 LogicalResult StoreOp::verify() {
-  return checkBlock(*this, getView().getType(), getTile().getType(), getIndices().size());
+  return failure(
+      failed(checkBlock(*this, getView().getType(), getTile().getType(), getIndices().size())) ||
+      failed(checkPart(*this, getTile().getType(), getPart())));
 }
 
 LogicalResult TakeOp::verify() {

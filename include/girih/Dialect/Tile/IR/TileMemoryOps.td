@@ -14,7 +14,8 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
   let summary = "loads a tile";
   let description = [{
     The tile of the result's shape whose first element is at the indices, one for each dimension of the view. Elements outside
-    the view's extents (below 0 included) are `fill`, zero without it, and are not read.
+    the view's extents (below 0 included) are `fill`, zero without it, and are not read. With `part` only the first elements
+    along each dimension, as many as it says, are of the view; those behind are `fill` wherever they would lie.
 
     In the wg phase: each thread loads the elements that the layout gives it, in the widest vectors that layout and alignment
     allow; or the load has become a TMA copy into a ring.
@@ -27,10 +28,11 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     }
     ```
   }];
-  let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$indices, Optional<Tile_Scalar>:$fill);
+  let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$indices, Optional<Tile_Scalar>:$fill,
+                       OptionalAttr<DenseI32ArrayAttr>:$part);
   let results = (outs Tile_Tile:$tile);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`fill` `(` $fill^ `)`)? attr-dict `:` qualified(type($view)) (`,` type($fill)^)? `->` type($tile)
+    $view `[` $indices `]` (`fill` `(` $fill^ `)`)? (`part` $part^)? attr-dict `:` qualified(type($view)) (`,` type($fill)^)? `->` type($tile)
   }];
   let hasVerifier = 1;
 }
@@ -38,7 +40,8 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite<Tile_Global>]>]> {
   let summary = "stores a tile";
   let description = [{
-    Elements outside the view's extents are dropped.
+    Elements outside the view's extents are dropped. With `part` so are those behind the first ones along each dimension, as many
+    as it says.
 
     ```mlir
     func.func @block(%t: tensor<64x32xf32>, %x: !tile.view<f32, rank = 2, contiguous = 1, align = 16>, %row: i32, %col: i32) {
@@ -47,8 +50,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite<Tile_Global>]>]> {
     }
     ```
   }];
-  let arguments = (ins Tile_Tile:$tile, Tile_ViewType:$view, Variadic<I32>:$indices);
-  let assemblyFormat = "$tile `,` $view `[` $indices `]` attr-dict `:` type($tile) `,` qualified(type($view))";
+  let arguments = (ins Tile_Tile:$tile, Tile_ViewType:$view, Variadic<I32>:$indices, OptionalAttr<DenseI32ArrayAttr>:$part);
+  let assemblyFormat = "$tile `,` $view `[` $indices `]` (`part` $part^)? attr-dict `:` type($tile) `,` qualified(type($view))";
   let hasVerifier = 1;
 }
 
