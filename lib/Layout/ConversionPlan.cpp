@@ -5,6 +5,8 @@
 
 #include "girih/Layout/Shape.h"
 
+#include "Memo.h"
+
 namespace girih {
 namespace {
 
@@ -18,9 +20,7 @@ int64_t exchangeTransactions(const Layout &from, const Layout &to, int32_t eleme
   return (bytes + 127) / 128 + words * warps + 2 * kBarrier * warps;
 }
 
-} // namespace
-
-Result<ConversionPlan> planConversion(const Layout &from, const Layout &to, int32_t elementBytes) {
+Result<ConversionPlan> planned(const Layout &from, const Layout &to, int32_t elementBytes) {
   if (from.outDims() != to.outDims() || from.shape() != to.shape())
     return LayoutError{"the two layouts are of different shapes"};
   for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Warpgroup})
@@ -47,6 +47,14 @@ Result<ConversionPlan> planConversion(const Layout &from, const Layout &to, int3
     plan.shuffles = std::move(*shuffles);
   }
   return plan;
+}
+
+} // namespace
+
+Result<ConversionPlan> planConversion(const Layout &from, const Layout &to, int32_t elementBytes) {
+  thread_local detail::Memo<Result<ConversionPlan>> memo;
+  return memo.get(detail::Question().add(from).add(to).add(elementBytes),
+                  [&] { return planned(from, to, elementBytes); });
 }
 
 } // namespace girih

@@ -186,13 +186,14 @@ private:
 
   void remark(Value value, LayoutAttr layout, Operation *user) {
     ConversionPrice price = prices.of(layoutOf(value), layout, getElementTypeOrSelf(value));
-    const ConversionPlan &plan = *price.plan;
+    girih::Result<ConversionPlan> plan =
+        planOf(layoutOf(value), layout, getElementTypeOrSelf(value));
     girih::Result<Conversion> moved =
         girih::convert(layoutOf(value).getLayout(), layout.getLayout());
-    bool inThreads = plan.renames || (plan.shuffles && plan.shuffles->shuffles == 0);
+    bool inThreads = plan->renames || (plan->shuffles && plan->shuffles->shuffles == 0);
     StringRef way = moved->kind == ConversionKind::None ? "without moving anything"
                     : inThreads                         ? "within each thread"
-                    : plan.shuffles                     ? "by shuffles"
+                    : plan->shuffles                    ? "by shuffles"
                                                         : "through shared memory";
     auto type = cast<RankedTensorType>(value.getType());
     InFlightDiagnostic diagnostic = emitRemark(user->getLoc())

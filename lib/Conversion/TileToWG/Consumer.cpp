@@ -370,14 +370,61 @@ private:
     }
   }
 
-  /// A store in chunks of columns, each through a slot of a store ring.
+  /// A store by TMA; of a tile that reaches beyond its slice, from registers.
   void send(const StorePlan &planned) {
+    tile::StoreOp store = planned.store;
+    Location loc = store.getLoc();
+    RankedTensorType open = store.getTile().getType();
+    Value tile = convert(loc, mapped(store.getTile()), accumulatorType(open));
+    if (planned.sliced.empty())
+      return send(planned, tile);
+    size_t cursor = storeCursor(planned.ring);
+    Value before = cursors[cursor];
+    auto branch = scf::IfOp::create(builder, loc, TypeRange{before.getType()}, isInside(planned),
+                                    /*withElseRegion=*/true);
+    builder.setInsertionPointToEnd(branch.thenBlock());
+    send(planned, tile);
+    scf::YieldOp::create(builder, loc, cursors[cursor]);
+    builder.setInsertionPointToEnd(branch.elseBlock());
+    // Converted here, so that tiles inside need not be.
+    IRMapping inRegisters(mapping);
+    inRegisters.map(store.getTile(), convert(loc, tile, open));
+    builder.clone(*store, inRegisters);
+    scf::YieldOp::create(builder, loc, before);
+    builder.setInsertionPointAfter(branch);
+    cursors[cursor] = branch.getResult(0);
+  }
+
+  /// i1: whether a tile to be stored lies inside its slices as a whole.
+  Value isInside(const StorePlan &planned) {
+    tile::StoreOp store = planned.store;
+    Location loc = store.getLoc();
+    Value inside;
+    for (int64_t dim : planned.sliced) {
+      auto constant = [&](int64_t value) -> Value {
+        return arith::ConstantOp::create(builder, loc,
+                                         builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+      };
+      Value index = mapped(store.getIndices()[dim]);
+      Value extent = tile::ExtentOp::create(builder, loc, mapped(store.getView()), dim);
+      Value last = arith::SubIOp::create(builder, loc, extent,
+                                         constant(store.getTile().getType().getDimSize(dim)));
+      Value low =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, index, constant(0));
+      Value high = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, index, last);
+      Value both = arith::AndIOp::create(builder, loc, low, high);
+      inside = inside ? Value(arith::AndIOp::create(builder, loc, inside, both)) : both;
+    }
+    return inside;
+  }
+
+  /// A store in chunks of columns, each through a slot of a store ring.
+  void send(const StorePlan &planned, Value tile) {
     tile::StoreOp store = planned.store;
     Location loc = store.getLoc();
     size_t cursor = storeCursor(planned.ring);
     Value ring = ringOf(cursor);
     RankedTensorType open = store.getTile().getType();
-    Value tile = convert(loc, mapped(store.getTile()), accumulatorType(open));
     SmallVector<Value> start = coordinates(loc, planned.place);
     int64_t columns = open.getDimSize(1), chunk = planned.slot.getShape()[1];
     for (int64_t first = 0; first < columns; first += chunk) {

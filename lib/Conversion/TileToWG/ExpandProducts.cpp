@@ -71,7 +71,8 @@ private:
     SmallVector<Value> indices(load.getIndices());
     indices[along] = arith::AddIOp::create(builder, indices[along], k);
     RankedTensorType part = load.getTile().getType().clone(shape);
-    Value tile = tile::LoadOp::create(builder, part, load.getView(), indices, load.getFill());
+    Value tile = tile::LoadOp::create(builder, part, load.getView(), indices, load.getFill(),
+                                      DenseI32ArrayAttr());
     if (along == dim)
       return tile;
     std::swap(shape[0], shape[1]);

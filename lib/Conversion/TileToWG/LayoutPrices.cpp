@@ -4,7 +4,6 @@
 #include "LayoutPrices.h"
 #include "LayoutProblem.h"
 
-#include "girih/Dialect/WG/IR/ConversionPlans.h"
 #include "girih/Layout/Blocked.h"
 
 using namespace mlir;
@@ -138,20 +137,22 @@ LayoutAttr defaultLayout(RankedTensorType tile, int64_t warps) {
                        warps);
 }
 
+girih::Result<ConversionPlan> planOf(LayoutAttr from, LayoutAttr to, Type elementType) {
+  return planConversion(from.getLayout(), to.getLayout(),
+                        static_cast<int32_t>(bytesOf(elementType)));
+}
+
 const ConversionPrice &ConversionPrices::of(LayoutAttr from, LayoutAttr to, Type elementType) {
   int64_t bytes = bytesOf(elementType);
   auto [entry, isNew] = known.try_emplace({from, to, static_cast<unsigned>(bytes)});
   ConversionPrice &price = entry->second;
   if (!isNew || from == to)
     return price;
-  const girih::Result<ConversionPlan> &plan =
-      ConversionPlans::of(from.getContext()).conversion(from, to, bytes);
-  if (!plan) {
+  girih::Result<ConversionPlan> plan = planOf(from, to, elementType);
+  if (!plan)
     price.error = plan.error();
-  } else {
-    price.plan = &*plan;
+  else
     price.transactions = plan->transactions;
-  }
   return price;
 }
 

@@ -35,10 +35,11 @@ LayoutAttr preferredLayout(mlir::RankedTensorType tile, tile::ViewType view, int
 /// The same for a tile that no memory is asked about.
 LayoutAttr defaultLayout(mlir::RankedTensorType tile, int64_t warps);
 
-/// A conversion and what it costs.
+/// How a tile of such elements gets from one layout into the other.
+girih::Result<ConversionPlan> planOf(LayoutAttr from, LayoutAttr to, mlir::Type elementType);
+
+/// What a conversion costs.
 struct ConversionPrice {
-  /// How it is done; the context keeps it. Null if the layouts are equal, or there is no way.
-  const ConversionPlan *plan = nullptr;
   /// Transactions of shared memory of all warps together, as planConversion() counts them.
   int64_t transactions = 0;
   /// Why there is no conversion, if there is none.

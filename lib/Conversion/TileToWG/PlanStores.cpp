@@ -55,13 +55,14 @@ static std::string planStore(tile::StoreOp store, const HostSide &host, int64_t 
   Result<ArrayPlace> place = findArray(store.getView(), store.getIndices(), host);
   if (!place)
     return place.error();
-  if (llvm::any_of(place->slices, [](tile::SliceOp slice) { return slice != nullptr; }))
-    return "it is a slice, beyond whose end TMA would write to the neighbours";
   if (place->getType().getContiguous() != place->dims[1])
     return "it is stored by columns";
   // 128 bytes of a row at a time: the widest swizzle, and one panel.
   int64_t chunk = 128 * 8 / bits;
   plan.store = store;
+  for (auto [dim, slice] : llvm::enumerate(place->slices))
+    if (slice)
+      plan.sliced.push_back(static_cast<int64_t>(dim));
   plan.place = std::move(*place);
   plan.slot = BufferType::get({rows, std::min(chunk, columns)}, type.getElementType(),
                               columns < chunk ? swizzleFor(columns * bits / 8) : 128);
@@ -86,7 +87,11 @@ void planStores(gpu::GPUFuncOp kernel, const HostSide &host, ProductPlan &plan) 
       plan.storeRings.push_back(planned.slot);
     emitRemark(store.getLoc(), "stores ")
         << host.nameOf(planned.place.array) << " by TMA, in chunks of "
-        << planned.slot.getShape()[1] << " columns";
+        << planned.slot.getShape()[1] << " columns"
+        << (planned.sliced.empty()
+                ? ""
+                : " where the tile lies inside its slice; beyond its end TMA would write to the "
+                  "neighbours, and a tile there is stored from registers");
     plan.stores.push_back(std::move(planned));
   });
 }

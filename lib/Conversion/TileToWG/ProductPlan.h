@@ -78,6 +78,9 @@ struct StorePlan {
   ArrayPlace place;
   BufferType slot; ///< of the whole role
   size_t ring = 0;
+  /// Dimensions of the tile that are slices: a tile that is not inside them as a whole is stored
+  /// from registers.
+  llvm::SmallVector<int64_t, 2> sliced;
 };
 
 /// What a tile takes of a ring: a slot, or one for each step of a loop in the tile's code.

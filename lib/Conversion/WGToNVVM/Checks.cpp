@@ -6,8 +6,8 @@
 #include "Casts.h"
 
 #include "girih/Conversion/WGToNVVM/MatrixOperand.h"
-#include "girih/Dialect/WG/IR/ConversionPlans.h"
 #include "girih/Dialect/WG/Transforms/Scratch.h"
+#include "girih/Layout/ConversionPlan.h"
 
 using namespace mlir;
 
@@ -282,15 +282,15 @@ LogicalResult planExchangeOf(Operation *op, RankedTensorType from, RankedTensorT
                              ConversionState &state) {
   if (!op->hasAttr(kScratchAttr))
     return op->emitOpError("needs scratch in shared memory; run wg-allocate-shared first");
-  const Result<Exchange> &exchange =
-      ConversionPlans::of(op->getContext())
-          .exchange(getLayout(from), getLayout(to), elementBytes(from.getElementType()));
+  Result<Exchange> exchange =
+      planExchange(getLayout(from).getLayout(), getLayout(to).getLayout(),
+                   static_cast<int32_t>(elementBytes(from.getElementType())));
   if (!exchange)
     return op->emitOpError("finds no way through shared memory: ") << exchange.error();
   for (RankedTensorType type : {from, to})
     if (failed(planTile(op, type, state)))
       return failure();
-  state.exchanges[op] = &*exchange;
+  state.exchanges[op] = std::make_unique<Exchange>(std::move(*exchange));
   return success();
 }
 
@@ -302,9 +302,9 @@ LogicalResult planConversion(ConvertLayoutOp op, ConversionState &state) {
   for (RankedTensorType type : {from, to})
     if (failed(checkThreads(op, type, state.roles.of(op))))
       return failure();
-  const Result<ConversionPlan> &plan =
-      ConversionPlans::of(op->getContext())
-          .conversion(getLayout(from), getLayout(to), elementBytes(from.getElementType()));
+  Result<ConversionPlan> plan =
+      girih::planConversion(getLayout(from).getLayout(), getLayout(to).getLayout(),
+                            static_cast<int32_t>(elementBytes(from.getElementType())));
   if (!plan)
     return op->emitOpError("has no way from one layout to the other: ") << plan.error();
   if (plan->renames) {
@@ -312,7 +312,7 @@ LogicalResult planConversion(ConvertLayoutOp op, ConversionState &state) {
     return success();
   }
   if (plan->shuffles) {
-    state.shuffles[op] = &*plan->shuffles;
+    state.shuffles[op] = std::make_unique<ShufflePlan>(std::move(*plan->shuffles));
     return success();
   }
   return planExchangeOf(op, from, to, state);

@@ -41,10 +41,10 @@ struct ConversionState {
   /// By op that renames registers: for each result, and each register of it, the register of the
   /// source; the second operand's follow the first's.
   llvm::DenseMap<mlir::Operation *, std::vector<std::vector<int32_t>>> renames;
-  /// By wg.convert_layout, or tile.atomic, that goes through shared memory. The context keeps them.
-  llvm::DenseMap<mlir::Operation *, const Exchange *> exchanges;
-  /// By wg.convert_layout that goes by shuffles. The context keeps them.
-  llvm::DenseMap<mlir::Operation *, const ShufflePlan *> shuffles;
+  /// By wg.convert_layout, or tile.atomic, that goes through shared memory.
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Exchange>> exchanges;
+  /// By wg.convert_layout that goes by shuffles.
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<ShufflePlan>> shuffles;
   /// By tile.print and tile.assert.
   llvm::DenseMap<mlir::Operation *, RecordsOfKernel> records;
   /// By tile.take and tile.put.

@@ -2,7 +2,7 @@
 // RUN: girih-opt %s --mlir-print-debuginfo=false --tile-specialize --canonicalize --cse --split-input-file 2>/dev/null | FileCheck %s
 
 // Rows of a packed array: a may be read beyond the end of its group, since what that gives reaches rows that are not stored;
-// b may not, nor may c be written by TMA. Of an array that the kernel writes nothing is loaded by another role.
+// b may not, and c is written by TMA where a tile lies inside its group. Of an array that the kernel writes nothing is loaded by another role.
 !t = !tile.view<bf16, rank = 2, contiguous = 1, align = 16>
 !in = !plan.array<bf16, rank = 2, contiguous = 1, aligned, in>
 !out = !plan.array<bf16, rank = 2, contiguous = 1, aligned, inout>
@@ -14,6 +14,16 @@ gpu.module @device {
   // CHECK: wg.tma_load %{{.*}}[%c0_i32, %c0_i32]
   // CHECK-NOT: wg.tma_load
   // CHECK: wg.role @compute
+  // CHECK: wg.wait
+  // CHECK: %[[SPAN:.*]] = arith.subi %{{.*}}, %c64_i32 : i32
+  // CHECK: %[[IN:.*]] = arith.cmpi sge, %[[SPAN]], %c64_i32 : i32
+  // CHECK: %[[NEXT:.*]] = scf.if %[[IN]] -> (!wg.cursor) {
+  // CHECK: wg.store_acquire
+  // CHECK: wg.tma_store
+  // CHECK: wg.advance
+  // CHECK: } else {
+  // CHECK: tile.store %{{.*}} : tensor<64x64xbf16>
+  // CHECK: scf.yield
   gpu.func @slices(%pa: !llvm.ptr<1>, %pb: !llvm.ptr<1>, %pc: !llvm.ptr<1>, %m: i32, %k: i32, %n: i32, %sa: i64, %sb: i64, %sc: i64, %low: i32, %high: i32) kernel {
     %one = arith.constant 1 : i64
     %c0 = arith.constant 0 : i32
@@ -30,7 +40,7 @@ gpu.module @device {
     %b = tile.load %gb[%c0, %c0] : !t -> tensor<64x64xbf16>
     %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
     %e = tile.cast %d : tensor<64x64xf32> to tensor<64x64xbf16>
-    // expected-remark @+1 {{stores from registers: it is a slice, beyond whose end TMA would write to the neighbours}}
+    // expected-remark @+1 {{stores c by TMA, in chunks of 64 columns where the tile lies inside its slice; beyond its end TMA would write to the neighbours, and a tile there is stored from registers}}
     tile.store %e, %gc[%c64, %c0] : tensor<64x64xbf16>, !t
 
     // Sums over the rows, too: now the rows beyond the end would reach them.
@@ -47,7 +57,7 @@ gpu.module @device {
     %re = tile.expand %r dim(0) : tensor<64xf32> -> tensor<1x64xf32>
     %rb = tile.broadcast %re : tensor<1x64xf32> -> tensor<64x64xf32>
     %rc = tile.cast %rb : tensor<64x64xf32> to tensor<64x64xbf16>
-    // expected-remark @+1 {{stores from registers: it is a slice}}
+    // expected-remark @+1 {{stores c by TMA, in chunks of 64 columns where the tile lies inside its slice}}
     tile.store %rc, %gc[%c64, %c0] : tensor<64x64xbf16>, !t
 
     // expected-remark @+1 {{operand a not by TMA: the kernel may write c, and the role that loads would not know when}}

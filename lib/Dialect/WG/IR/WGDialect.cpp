@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "girih/Dialect/WG/IR/ConversionPlans.h"
+#include "girih/Dialect/WG/IR/WG.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -32,7 +32,7 @@ struct Aliases : OpAsmDialectInterface {
 } // namespace
 
 void WGDialect::initialize() {
-  addInterfaces<Aliases, ConversionPlans>();
+  addInterfaces<Aliases>();
   registerTypes();
   registerAttributes();
   addOperations<

@@ -4,8 +4,8 @@
 #include "girih/Dialect/WG/Transforms/Scratch.h"
 
 #include "girih/Dialect/Tile/IR/Tile.h"
-#include "girih/Dialect/WG/IR/ConversionPlans.h"
-#include "girih/Layout/Algebra.h"
+#include "girih/Layout/ConversionPlan.h"
+#include "girih/Layout/Exchange.h"
 #include "girih/Layout/Reduction.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -46,9 +46,9 @@ template <typename Op> static FailureOr<int64_t> combiningBytes(Op op, int64_t w
 }
 
 static FailureOr<int64_t> exchangeBytes(Operation *op, RankedTensorType from, RankedTensorType to) {
-  const Result<Exchange> &exchange =
-      ConversionPlans::of(op->getContext())
-          .exchange(getLayout(from), getLayout(to), elementBytes(from.getElementType()));
+  Result<Exchange> exchange =
+      planExchange(getLayout(from).getLayout(), getLayout(to).getLayout(),
+                   static_cast<int32_t>(elementBytes(from.getElementType())));
   if (!exchange)
     return op->emitOpError("finds no way through shared memory: ") << exchange.error();
   return exchange->bytes;
@@ -74,9 +74,9 @@ FailureOr<int64_t> scratchBytes(Operation *op, int64_t warps) {
         auto to = cast<RankedTensorType>(convert.getTile().getType());
         if (!isTile(from) || !isTile(to))
           return int64_t{0};
-        const Result<ConversionPlan> &plan =
-            ConversionPlans::of(op->getContext())
-                .conversion(getLayout(from), getLayout(to), elementBytes(from.getElementType()));
+        Result<ConversionPlan> plan =
+            planConversion(getLayout(from).getLayout(), getLayout(to).getLayout(),
+                           static_cast<int32_t>(elementBytes(from.getElementType())));
         if (plan && (plan->renames || plan->shuffles))
           return int64_t{0};
         return exchangeBytes(convert, from, to);
