@@ -63,4 +63,4 @@ def test_shuffles_take_the_place_of_shared_memory(source, target, dtype, shuffle
     ptx = phase_of(conversion(source, target, dtype), "ptx")
     # One more hands the number of the warp to its lanes.
     assert ptx.count("shfl.sync.idx.b32") + ptx.count("shfl.sync.bfly.b32") == shuffles + 1
-    assert "shared" not in ptx and "bar." not in ptx
+    assert "shared" not in ptx and "barrier" not in ptx and "bar.sync" not in ptx

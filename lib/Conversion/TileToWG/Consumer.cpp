@@ -196,6 +196,8 @@ private:
     Location loc = tile.getLoc();
     if (operand.source == OperandSource::Ring)
       return buffers.lookup(operand.load);
+    if (operand.copied)
+      return copy(loc, operand);
     auto type = cast<RankedTensorType>(tile.getType());
     if (operand.source == OperandSource::Registers)
       return convert(loc, mapped(tile),
@@ -210,28 +212,58 @@ private:
   /// warps. Every product is waited for where it stands, so the buffer is free when all warps have
   /// come here.
   Value put(Location loc, Value tile, BufferType type, bool isAsync) {
-    OpBuilder::InsertionGuard guard(builder);
-    Value buffer;
-    {
-      OpBuilder::InsertionGuard atEntry(builder);
-      auto kernel = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUFuncOp>();
-      builder.setInsertionPointToStart(&kernel.getBody().front());
-      buffer = AllocBufferOp::create(builder, loc, type, IntegerAttr(), IntegerAttr(),
-                                     builder.getStringAttr("operand"));
-    }
-    // Threads along the contiguous dimension, 16 bytes each.
-    auto fastest = static_cast<int32_t>(type.getFastestDim());
-    auto vector = static_cast<int32_t>(16 * 8 / type.getElementBits());
-    Result<Layout> layout = blocked(
-        {static_cast<int32_t>(type.getShape()[0]), static_cast<int32_t>(type.getShape()[1])},
-        fastest, vector, 4, static_cast<int32_t>(plan.warpgroups));
-    Value stored = convert(loc, tile, withLayout(cast<RankedTensorType>(tile.getType()), layout));
+    Value buffer = allocate(loc, type);
+    Value stored = convert(
+        loc, tile, linesOf(cast<RankedTensorType>(tile.getType()), type.getFastestDim(), 16));
     meet(loc);
     LocalStoreOp::create(builder, loc, stored, buffer);
     if (isAsync)
       FenceProxyAsyncOp::create(builder, loc);
     meet(loc);
     return buffer;
+  }
+
+  /// Copies an operand from global memory into such a buffer, without a trip through registers: a
+  /// load whose tile is stored at once.
+  Value copy(Location loc, const ProductOperand &operand) {
+    Value buffer = allocate(loc, operand.buffer);
+    auto view = cast<tile::ViewType>(operand.copied->getOperand(0).getType());
+    auto type = cast<RankedTensorType>(operand.copied->getResult(0).getType());
+    int64_t fastest = operand.buffer.getFastestDim();
+    RankedTensorType loaded = linesOf(type, operand.transposed ? 1 - fastest : fastest,
+                                      std::min<int64_t>(16, view.getAlign()));
+    meet(loc);
+    Operation *load = builder.clone(*operand.copied, mapping);
+    Value tile = load->getResult(0);
+    tile.setType(loaded);
+    if (operand.transposed) {
+      RankedTensorType result = linesOf(
+          RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType()),
+          fastest, std::min<int64_t>(16, view.getAlign()));
+      tile = tile::TransposeOp::create(builder, loc, result, tile, ArrayRef<int64_t>{1, 0});
+    }
+    LocalStoreOp::create(builder, loc, tile, buffer);
+    FenceProxyAsyncOp::create(builder, loc);
+    meet(loc);
+    return buffer;
+  }
+
+  /// A buffer of the role's own.
+  Value allocate(Location loc, BufferType type) {
+    OpBuilder::InsertionGuard atEntry(builder);
+    auto kernel = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUFuncOp>();
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+    return AllocBufferOp::create(builder, loc, type, IntegerAttr(), IntegerAttr(),
+                                 builder.getStringAttr("operand"));
+  }
+
+  /// A type whose threads lie along a dimension, with that many bytes each.
+  RankedTensorType linesOf(RankedTensorType type, int64_t fastest, int64_t bytes) const {
+    auto vector = static_cast<int32_t>(bytes * 8 / getStorageBits(type.getElementType()));
+    return withLayout(type, blocked({static_cast<int32_t>(type.getDimSize(0)),
+                                     static_cast<int32_t>(type.getDimSize(1))},
+                                    static_cast<int32_t>(fastest), vector, 4,
+                                    static_cast<int32_t>(plan.warpgroups)));
   }
 
   /// A barrier of all of the role's warps.

@@ -53,8 +53,28 @@ std::optional<OperandChain> chainOf(Value operand) {
   return std::nullopt;
 }
 
+std::optional<CopiedOperand> copiedOperand(Value operand) {
+  CopiedOperand copied;
+  while (operand.hasOneUse()) {
+    Operation *op = operand.getDefiningOp();
+    if (isa_and_present<tile::LoadOp, tile::TakeOp>(op)) {
+      if (cast<RankedTensorType>(operand.getType()).getRank() != 2)
+        return std::nullopt;
+      copied.load = op;
+      return copied;
+    }
+    auto transpose = dyn_cast_if_present<tile::TransposeOp>(op);
+    if (!transpose)
+      return std::nullopt;
+    copied.transposed ^= transpose.getOrder()[0] == 1;
+    copied.between.push_back(op);
+    operand = transpose.getSource();
+  }
+  return std::nullopt;
+}
+
 bool readsInput(Operation *op, const HostSide &host) {
-  if (!isa<tile::ReadOp, tile::LoadOp>(op))
+  if (!isa<tile::ReadOp, tile::LoadOp, tile::TakeOp>(op))
     return false;
   Value view = op->getOperand(0);
   while (Operation *from = view.getDefiningOp()) {

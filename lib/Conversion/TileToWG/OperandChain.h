@@ -20,6 +20,15 @@ struct OperandChain {
 /// The chain of an operand; nothing if the kernel computes it.
 std::optional<OperandChain> chainOf(mlir::Value operand);
 
+/// The tile.load or tile.take of a matrix that an operand is, or the transpose of which, for no
+/// other use; with the transpositions on the way.
+struct CopiedOperand {
+  mlir::Operation *load = nullptr;
+  bool transposed = false;
+  llvm::SmallVector<mlir::Operation *> between;
+};
+std::optional<CopiedOperand> copiedOperand(mlir::Value operand);
+
 /// Whether an op reads an array that the kernel does not write.
 bool readsInput(mlir::Operation *op, const HostSide &host);
 

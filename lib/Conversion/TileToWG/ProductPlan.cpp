@@ -256,6 +256,8 @@ private:
     auto type = cast<RankedTensorType>(tile.getType());
     std::optional<OperandChain> chain = chainOf(tile);
     bool isSync = product.unit == ProductUnit::MmaSync;
+    if (!isSync && chooseAsyncCopy(product, operand, which, why))
+      return;
     if (!chain && (isSync || which == 0)) {
       operand.source = OperandSource::Registers;
       emitRemark(product.dot.getLoc(), "operand ")
@@ -284,6 +286,48 @@ private:
     Location loc = chain ? chain->load.getLoc() : product.dot.getLoc();
     emitRemark(loc) << "operand " << (which ? "b" : "a") << " not by TMA: " << why
                     << "; through registers into shared memory";
+  }
+
+  /// Makes an operand one that the role itself copies into a buffer by cp.async, if it comes from
+  /// memory for this product only: what TMA cannot describe, as rows that are listed and slices of
+  /// K. `why` says why TMA does not bring it.
+  bool chooseAsyncCopy(Product &product, ProductOperand &operand, int which, StringRef why) {
+    Value tile = product.dot->getOperand(which);
+    std::optional<CopiedOperand> copied = copiedOperand(tile);
+    if (!copied || copied->load->getBlock() != product.dot->getBlock() ||
+        !readsInput(copied->load, host))
+      return false;
+    auto take = dyn_cast<tile::TakeOp>(copied->load);
+    auto load = dyn_cast<tile::LoadOp>(copied->load);
+    Value fill = take ? take.getFill() : load.getFill();
+    if (fill && !isZeroTile(fill))
+      return false;
+    tile::ViewType view = take ? take.getView().getType() : load.getView().getType();
+    int64_t contiguous = view.getContiguous();
+    int64_t bytes = std::min<int64_t>(view.getAlign(), 16);
+    if (contiguous < 0 || bytes < 4 || (take && static_cast<int64_t>(take.getDim()) == contiguous))
+      return false;
+    // The buffer's lines are the array's.
+    auto type = cast<RankedTensorType>(tile.getType());
+    int64_t fast = copied->transposed ? 1 - contiguous : contiguous;
+    int64_t elementBits = getStorageBits(type.getElementType());
+    int64_t span = swizzleFor(type.getDimSize(fast) * elementBits / 8);
+    bool alongK = fast == (which == 0 ? 1 : 0);
+    // PTX ISA 9.0, 9.7.15.5.1.2: only operands of 16 bits may be stored along M or N.
+    if (!span || (!alongK && elementBits != 16) || elementBits < 8)
+      return false;
+    operand.source = OperandSource::Memory;
+    operand.buffer = BufferType::get(type.getContext(), type.getShape(), type.getElementType(),
+                                     ArrayRef<int64_t>{fast, 1 - fast}, span);
+    operand.copied = copied->load;
+    operand.transposed = copied->transposed;
+    plan.absorbed.insert(copied->load);
+    plan.absorbed.insert(copied->between.begin(), copied->between.end());
+    emitRemark(copied->load->getLoc())
+        << "operand " << (which ? "b" : "a") << " by cp.async, " << bytes
+        << " bytes at a time, in the role that multiplies; not by TMA: "
+        << (take ? "its rows are listed" : why);
+    return true;
   }
 
   /// Makes an operand one that TMA brings; the answer says why not, or is empty.

@@ -28,6 +28,10 @@ struct ProductOperand {
   OperandSource source = OperandSource::Memory;
   tile::LoadOp load; ///< of a Ring
   BufferType buffer; ///< of a Ring or of Memory: rows and columns are the operand's
+  /// Of Memory: the tile.load or tile.take from which it is copied by cp.async; null if it goes
+  /// through registers.
+  mlir::Operation *copied = nullptr;
+  bool transposed = false; ///< what is copied is the operand's transpose
 };
 
 /// A tile.dot that becomes a wg.mma or a wg.mma_sync.

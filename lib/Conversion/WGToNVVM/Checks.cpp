@@ -3,6 +3,7 @@
 
 #include "Patterns.h"
 
+#include "AsyncCopy.h"
 #include "Casts.h"
 
 #include "girih/Conversion/WGToNVVM/MatrixOperand.h"
@@ -416,9 +417,10 @@ LogicalResult checkConvertible(Operation *root, ConversionState &state) {
     else if (isa<SetRegistersOp>(op) && !state.features.hasSetMaxRegisters())
       note(op->emitOpError("needs setmaxnreg, which ")
            << state.features.chip() << " does not have; leave registers out");
-    else if (auto store = dyn_cast<LocalStoreOp>(op))
+    else if (auto store = dyn_cast<LocalStoreOp>(op)) {
       plan(op, store.getTile().getType(), store.getBuffer().getType());
-    else if (auto load = dyn_cast<LocalLoadOp>(op))
+      planAsyncCopy(store, state);
+    } else if (auto load = dyn_cast<LocalLoadOp>(op))
       plan(op, load.getTile().getType(), load.getBuffer().getType());
     else if (isa<tile::ExpandOp, tile::BroadcastOp, tile::TransposeOp, tile::ReshapeOp,
                  tile::SplitOp>(op))

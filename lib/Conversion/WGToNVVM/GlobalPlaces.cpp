@@ -91,6 +91,12 @@ Value Places::insideAlong(OpBuilder &builder, size_t dim, size_t reg) {
   return known;
 }
 
+Value Places::room(OpBuilder &builder, size_t dim, size_t reg) {
+  return LLVM::SubOp::create(builder, loc, view.extents[dim],
+                             isListed(dim) ? places[listed->numberOf[reg]]
+                                           : coordinates[dim].at(builder, reg));
+}
+
 Value Places::inside(OpBuilder &builder, size_t reg) {
   Value result;
   for (size_t dim = 0; dim < coordinates.size(); ++dim)

@@ -59,6 +59,9 @@ public:
   mlir::Value inside(mlir::OpBuilder &builder, size_t reg);
   /// i1: whether it is along one dimension.
   mlir::Value insideAlong(mlir::OpBuilder &builder, size_t dim, size_t reg);
+  /// i32: how many elements from that of a register on lie before the extent along a dimension, if
+  /// it is inside.
+  mlir::Value room(mlir::OpBuilder &builder, size_t dim, size_t reg);
   /// The address of the element of a register, and the constant number of elements behind it.
   std::pair<mlir::Value, int64_t> address(mlir::OpBuilder &builder, size_t reg);
 

@@ -2,6 +2,7 @@
 // a whole moves in vectors; at the view's edge each element moves under a predicate of its own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "AsyncCopy.h"
 #include "TileMove.h"
 
 #include "Divisor.h"
@@ -24,6 +25,10 @@ struct LoadPattern : StatePattern<tile::LoadOp> {
     const TileMove move(rewriter, state, op, adaptor);
     const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
                  part, all] = move;
+    if (auto copy = state.copies.find(op); copy != state.copies.end()) {
+      copyInstead(rewriter, op, move, copy->second);
+      return success();
+    }
     auto fillOf = [&](OpBuilder &builder) {
       return adaptor.getFill() ? adaptor.getFill() : zeroElement(builder, loc, element);
     };

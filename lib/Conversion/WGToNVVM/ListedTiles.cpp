@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "AsyncCopy.h"
 #include "TileMove.h"
 
 #include "GlobalAccess.h"
@@ -24,6 +25,10 @@ struct TakePattern : StatePattern<tile::TakeOp> {
     const TileMove move(rewriter, state, op, adaptor, &state.listed.find(op)->second, listedPlaces);
     const auto &[loc, tile, element, plan, vector, count, place, view, indices, listed, numbers,
                  part, others] = move;
+    if (auto copy = state.copies.find(op); copy != state.copies.end()) {
+      copyInstead(rewriter, op, move, copy->second);
+      return success();
+    }
     Value fill = adaptor.getFill() ? adaptor.getFill() : zeroElement(rewriter, loc, element);
 
     auto inVectors = [&](OpBuilder &builder) -> SmallVector<Value> {

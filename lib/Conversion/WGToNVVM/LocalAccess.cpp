@@ -5,9 +5,30 @@
 
 #include "girih/Layout/Shared.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 
 namespace girih::wg {
+
+void forEachAddress(OpBuilder &builder, Location loc, Value buffer, BufferType type,
+                    const LocalAccess &plan, const ThreadPlace &place,
+                    function_ref<void(Value, int64_t)> access) {
+  int64_t bytes = type.getElementBits() / 8;
+  auto constant = [&](int64_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc,
+                                    builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  };
+  Value thread = emitLayout(builder, loc, plan.addresses->thread, Dim::Offset, place, bytes);
+  // The swizzle flips bits below the buffer's alignment, so it may act on the whole address.
+  Value start = LLVM::AddOp::create(builder, loc, buffer, thread);
+  for (const AddressPlan::Step &step : plan.addresses->steps) {
+    Value address = start;
+    if (step.flip)
+      address = LLVM::XOrOp::create(builder, loc, start, constant(step.flip * bytes));
+    access(address, step.add * bytes);
+  }
+}
 
 FailureOr<LocalAccess> planAccess(Operation *op, RankedTensorType tile, BufferType buffer,
                                   bool hasMatrix) {

@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "AsyncCopy.h"
 #include "Patterns.h"
 
 #include "girih/Conversion/WGToNVVM/InlineAsm.h"
@@ -15,23 +16,6 @@ using namespace mlir;
 namespace girih::wg {
 
 namespace {
-
-/// Calls `access` with the text of each instruction's address: "[$0+64]".
-template <typename Emit>
-void forEachAddress(OpBuilder &builder, Location loc, Value buffer, BufferType type,
-                    const LocalAccess &plan, const ThreadPlace &place, Emit emit) {
-  int64_t bytes = type.getElementBits() / 8;
-  Value thread = emitLayout(builder, loc, plan.addresses->thread, Dim::Offset, place, bytes);
-  // The swizzle flips bits below the buffer's alignment, so it may act on the whole address.
-  Value start = LLVM::AddOp::create(builder, loc, buffer, thread);
-  for (const AddressPlan::Step &step : plan.addresses->steps) {
-    Value address = start;
-    if (step.flip)
-      address =
-          LLVM::XOrOp::create(builder, loc, start, i32Constant(builder, loc, step.flip * bytes));
-    emit(address, step.add * bytes);
-  }
-}
 
 std::string addressText(const std::string &reg, int64_t add) {
   return add ? "[" + reg + "+" + llvm::itostr(add) + "]" : "[" + reg + "]";
@@ -69,6 +53,11 @@ struct StorePattern : StatePattern<LocalStoreOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     BufferType buffer = op.getBuffer().getType();
+    if (state.copied.contains(op)) {
+      emitAsyncWait(rewriter, loc);
+      rewriter.eraseOp(op);
+      return success();
+    }
     const LocalAccess *plan = &state.accesses.find({op.getTile().getType(), buffer})->second;
     SmallVector<Value> registers = unpack(rewriter, loc, adaptor.getTile());
     Type field = registers.front().getType();

@@ -26,6 +26,13 @@ struct RecordsOfKernel {
   int64_t limit = 0;
 };
 
+/// How the tile of a load is copied into a buffer by cp.async.
+struct AsyncCopy {
+  mlir::Operation *store = nullptr; ///< the wg.local_store
+  LocalAccess access;
+  int64_t elements = 0; ///< in one instruction
+};
+
 /// What every pattern may ask for.
 struct ConversionState {
   explicit ConversionState(target::TargetFeatures features) : features(features) {}
@@ -45,6 +52,10 @@ struct ConversionState {
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Exchange>> exchanges;
   /// By wg.convert_layout that goes by shuffles.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<ShufflePlan>> shuffles;
+  /// By tile.load and tile.take whose tiles go into a buffer and nowhere else.
+  llvm::DenseMap<mlir::Operation *, AsyncCopy> copies;
+  /// Each wg.local_store of such a tile.
+  llvm::DenseSet<mlir::Operation *> copied;
   /// By tile.print and tile.assert.
   llvm::DenseMap<mlir::Operation *, RecordsOfKernel> records;
   /// By tile.take and tile.put.

@@ -155,6 +155,9 @@ private:
 Value byShuffles(OpBuilder &builder, Location loc, const ThreadPlace &place,
                  const ShufflePlan &plan, RankedTensorType tile, Value registers) {
   Type element = tile.getElementType();
+  // What lanes have loaded before, others may store behind: shuffles do not order that.
+  if (plan.shuffles)
+    meetWarp(builder, loc);
   Shuffler shuffler(builder, loc, place, element);
   return packElements(builder, loc,
                       shuffler.run(plan, unpackElements(builder, loc, registers, tile)), element);

@@ -4,7 +4,7 @@
 
 #include "TestUtils.h"
 
-#include "girih/Layout/Blocked.h"
+#include "girih/Layout/ConversionPlan.h"
 #include "girih/Layout/Fragments.h"
 #include "girih/Layout/Shape.h"
 #include "girih/Layout/Shuffle.h"
@@ -118,6 +118,33 @@ TEST(Shuffle, CopiesOfRowsInAQuad) {
 TEST(Shuffle, ExtentsThatAreNoPowersOfTwo) {
   Layout acc = get(wgmmaAccumulator(192, 96, 3));
   planOf(acc, get(wgmmaOperandA(192, 96, 8, 3)), 1);
+}
+
+TEST(ConversionPlan, TheCheapestWay) {
+  Layout acc = get(wgmmaAccumulator(64, 64, 1));
+  Result<ConversionPlan> plan = planConversion(acc, acc, 4);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->renames);
+  EXPECT_EQ(plan->transactions, 0);
+
+  plan = planConversion(acc, get(wgmmaOperandA(64, 64, 8, 1)), 1);
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan->shuffles);
+  // Four warps, eight shuffles, and a selection before and after each two of them.
+  EXPECT_EQ(plan->transactions,
+            4 * (2 * plan->shuffles->shuffles + plan->shuffles->selections + 1) / 2);
+
+  // To whole lines of 16 rows each lane chooses among many registers: shared memory is cheaper.
+  Layout lines = get(Layout::parse("{register: [[0,1],[0,2],[0,4],[4,0],[8,0]], lane: "
+                                   "[[0,8],[0,16],[0,32],[1,0],[2,0]], warp: [[16,0],[32,0]]}"));
+  plan = planConversion(acc, lines, 4);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->renames || plan->shuffles);
+  // 128 lines of 128 bytes, 32 words for each lane of four warps, two barriers of four warps.
+  EXPECT_EQ(plan->transactions, 128 + 4 * 32 + 2 * 4 * 4);
+
+  EXPECT_EQ(planConversion(acc, get(wgmmaAccumulator(64, 32, 1)), 4).error(),
+            "the two layouts are of different shapes");
 }
 
 TEST(Shuffle, OtherWarpsAreOutOfReach) {

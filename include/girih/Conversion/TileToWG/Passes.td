@@ -35,8 +35,10 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
     slots of a ring. A loop whose products all add to what it carries becomes a `wg.fill` in the one role and a `wg.drain`
     with one step in flight in the other; everywhere else the role @compute gets a slot before its first reader, waits for
     each product, and gives the slot back after its last one. What TMA cannot do (a remark at the load says why) is loaded
-    by the role @compute, and put into a buffer of its own before the product; an operand A that is computed stays in
-    registers. A store of what products gave, in rows, goes out in chunks of 128 bytes of a row through a store ring.
+    by the role @compute, and put into a buffer of its own before the product: rows that are listed, slices of K and the
+    like as loads whose tiles are stored at once, which `convert-wg-to-nvvm` makes copies by cp.async. An operand A that is
+    computed stays in registers. A store of what products gave, in rows, goes out in chunks of 128 bytes of a row through a
+    store ring; one to a slice, whose end TMA does not know, if the tile lies inside it, and else from registers.
 
     ```mlir
     %acc = scf.for %k = %c0 to %steps step %c1 iter_args(%x = %zero) -> (tensor<128x256xf32>) : i32 {
