@@ -7,7 +7,6 @@ import pytest
 import girih as gr
 from gemm_support import integers
 from girih import emulator
-from girih.compiler.client import phase_of
 
 SEEDS = range(10)
 
@@ -57,15 +56,15 @@ def listed_scores(
     BM: gr.const = 64, BL: gr.const = 64, D: gr.const = 64,
 ):  # fmt: skip
     """o = (q · keys[ids].T) · values[ids]: what attention to a list of rows multiplies."""
-    Ids, O = ids.tiles(BL), o.tiles(BM, D)
-    for m in gr.tiles(O.count[0]):
+    Ids, Sums = ids.tiles(BL), o.tiles(BM, D)
+    for m in gr.tiles(Sums.count[0]):
         query = q.tiles(BM, D)[m, 0].load()
         acc = gr.zeros((BM, D), gr.f32)
         for s in gr.range(Ids.count[0]):
             rows = Ids[s].load()
             scores = gr.dot(query, keys.block((rows, 0), (BL, D)).T)
             acc = gr.dot(scores.to(q.dtype), values.block((rows, 0), (BL, D)), acc)
-        O[m, 0] = acc.to(o.dtype)
+        Sums[m, 0] = acc.to(o.dtype)
 
 
 @pytest.mark.parametrize("length", [1, 64, 100])

@@ -5,7 +5,6 @@ import pytest
 from library_support import SEEDS, held, result
 
 import girih as gr
-from girih.compiler.client import phase_of
 
 WIDTHS = [1, 3, 100, 1000, 1023, 1025]
 
@@ -46,6 +45,31 @@ def test_rows_of_any_width(width, rows, dtype):
         np.testing.assert_array_equal(result(tops), exact.max(1))
         np.testing.assert_array_equal(result(y), before + exact - exact.max(1, keepdims=True))
         np.testing.assert_array_equal(result(running), exact.cumsum(1))
+
+
+@gr.kernel
+def best_of_rows(
+    x: gr.In["M,N"], high: gr.Out["M"], low: gr.Out["M"], *, BM: gr.const, BN: gr.const
+):
+    X, H, L = x.tiles(BM, BN), high.tiles(BM), low.tiles(BM)
+    for m in gr.tiles(H):
+        t = X[m, 0].load()
+        H[m], L[m] = gr.argmax(t, axis=1), gr.argmin(t, axis=1)
+
+
+@pytest.mark.parametrize("dtype", [gr.f32, gr.i32, gr.u8], ids=str)
+@pytest.mark.parametrize("width", [3, 100, 1000])
+def test_the_places_of_extremes(width, dtype):
+    """Rows of the worst number there is, too: the first of them is the place, and none behind the extent."""
+    worst = {gr.f32: (-np.inf, np.inf), gr.i32: (-(2**31), 2**31 - 1), gr.u8: (0, 255)}[dtype]
+    x = np.random.default_rng(0).integers(1, 9, (4, width)).astype(np.float64)
+    x[2], x[3] = worst
+    numpy = {gr.f32: np.float32, gr.i32: np.int32, gr.u8: np.uint8}[dtype]
+    held_x = gr.asarray(x.astype(numpy))
+    high, low = gr.empty((4,), gr.i32), gr.empty((4,), gr.i32)
+    best_of_rows(held_x, high, low, BM=2, BN=width)
+    np.testing.assert_array_equal(high.numpy(), x.argmax(1))
+    np.testing.assert_array_equal(low.numpy(), x.argmin(1))
 
 
 @gr.kernel

@@ -78,6 +78,22 @@ TypedAttr neutralOf(Region &combiner) {
       .Default([](Operation *) { return TypedAttr(); });
 }
 
+/// The neutral elements of a reduction or scan, one for each operand; none if they are not known.
+SmallVector<TypedAttr> neutralsOf(Operation *combine) {
+  SmallVector<TypedAttr> neutrals;
+  if (auto stated = combine->getAttrOfType<ArrayAttr>(kNeutralAttr)) {
+    for (auto [attribute, tile] : llvm::zip(stated, combine->getOperands())) {
+      auto number = dyn_cast<TypedAttr>(attribute);
+      if (number && number.getType() == tile::elementTypeOf(tile.getType()))
+        neutrals.push_back(number);
+    }
+    return neutrals.size() == combine->getNumOperands() ? neutrals : SmallVector<TypedAttr>();
+  }
+  if (TypedAttr neutral = neutralOf(combine->getRegion(0)))
+    neutrals.push_back(neutral);
+  return neutrals;
+}
+
 class Padder {
 public:
   explicit Padder(gpu::GPUFuncOp kernel) : kernel(kernel) {}
@@ -166,9 +182,9 @@ private:
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       return isa<SplatElementsAttr>(constant.getValue());
     if (auto reduce = dyn_cast<tile::ReduceOp>(op))
-      return !isAlong(reduce) || neutralOf(reduce.getCombiner());
+      return !isAlong(reduce) || !neutralsOf(reduce).empty();
     if (auto scan = dyn_cast<tile::ScanOp>(op))
-      return !isAlong(scan) || !scan.getReverse() || neutralOf(scan.getCombiner());
+      return !isAlong(scan) || !scan.getReverse() || !neutralsOf(scan).empty();
     return op->hasTrait<OpTrait::Elementwise>() ||
            isa<arith::SelectOp, tile::CastOp, tensor::SplatOp, tile::IotaOp, tile::LoadOp,
                tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp, tile::ExpandOp,
@@ -190,9 +206,10 @@ private:
           move.setPart(part);
         })
         .Case<tile::ReduceOp, tile::ScanOp>([&](auto combine) {
-          TypedAttr neutral = neutralOf(combine.getCombiner());
-          if (isAlong(combine) && neutral)
-            fillWith(builder, combine.getTilesMutable()[0], combine.getDim(), neutral);
+          if (!isAlong(combine))
+            return;
+          for (auto [operand, neutral] : llvm::zip(combine.getTilesMutable(), neutralsOf(combine)))
+            fillWith(builder, operand, combine.getDim(), neutral);
         })
         .Case<tile::GatherOp, tile::ScatterOp, tile::AtomicOp>([&](auto points) {
           Value inside = insideOf(builder, op->getLoc(), points.getTile().getType());

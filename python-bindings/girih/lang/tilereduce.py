@@ -10,6 +10,7 @@ from girih.dtypes import DType, f32, i32, u32
 from girih.lang import elementwise
 from girih.lang.builtin import builtin
 from girih.lang.casts import cast
+from girih.lang.constants import literal
 from girih.lang.elementwise import MAXIMUM, MINIMUM
 from girih.lang.tilemath import choose
 from girih.lang.tileshapes import check_axis, expand, shape_text
@@ -70,7 +71,12 @@ def _combining(
 
 
 def reduce_tiles(
-    cx: Context, tiles: list[Tile], axis: object, keepdims: object, combine: Combiner
+    cx: Context,
+    tiles: list[Tile],
+    axis: object,
+    keepdims: object,
+    combine: Combiner,
+    how: str = "",
 ) -> list[Any]:
     """The tiles combined along an axis, or along all of them one after another."""
     cx.tile_level()
@@ -82,7 +88,7 @@ def reduce_tiles(
     for dim in reversed(axes):
         shape = results[0].shape_
         results = _combining(
-            cx, "reduce", results, dim, "", shape[:dim] + shape[dim + 1 :], combine
+            cx, "reduce", results, dim, how, shape[:dim] + shape[dim + 1 :], combine
         )
     if not keepdims:
         return results
@@ -157,7 +163,23 @@ def _arg_extreme(cx: Context, what: str, better: ast.cmpop, x: object, axis: obj
         first = either(wins, both(ties, compare(ast.Lt(), i, j)))
         return [choose(cx, first, a, b), choose(cx, first, i, j)]
 
-    return reduce_tiles(cx, [tile, places], axis, False, combine)[1]
+    worst = _worst(cx, better, tile.dtype_)
+    neutral = (
+        f" {{tile.neutral = [{worst} : {tile.dtype_.mlir}, 0x7FFFFFFF : i32]}}" if worst else ""
+    )
+    return reduce_tiles(cx, [tile, places], axis, False, combine, neutral)[1]
+
+
+def _worst(cx: Context, better: ast.cmpop, dtype: DType) -> str | None:
+    """What no element is worse than, if the type has it."""
+    high = isinstance(better, ast.Lt)
+    if dtype.is_float:
+        return (
+            literal(cx, float("inf") if high else float("-inf"), dtype) if dtype.bits > 8 else None
+        )
+    bits = dtype.bits - (dtype.kind == "int")
+    low = -(2**bits) if dtype.kind == "int" else 0
+    return literal(cx, 2**bits - 1 if high else low, dtype)
 
 
 @builtin("gr.argmax")

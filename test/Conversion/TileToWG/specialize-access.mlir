@@ -36,7 +36,7 @@ gpu.module @device {
     %gc = tile.slice %vc[%low to %high] dim(0) : !t -> !t
     // expected-remark @+1 {{loads a by TMA, box 64x64, swizzle 128}}
     %a = tile.load %ga[%c64, %c0] : !t -> tensor<64x64xbf16>
-    // expected-remark @+1 {{operand b not by TMA: it is a slice, beyond whose end TMA would read the neighbours; through registers into shared memory}}
+    // expected-remark @+1 {{operand b by cp.async, 16 bytes at a time, in the role that multiplies; not by TMA: it is a slice, beyond whose end TMA would read the neighbours}}
     %b = tile.load %gb[%c0, %c0] : !t -> tensor<64x64xbf16>
     %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
     %e = tile.cast %d : tensor<64x64xf32> to tensor<64x64xbf16>
@@ -44,7 +44,7 @@ gpu.module @device {
     tile.store %e, %gc[%c64, %c0] : tensor<64x64xbf16>, !t
 
     // Sums over the rows, too: now the rows beyond the end would reach them.
-    // expected-remark @+1 {{operand a not by TMA: it is a slice}}
+    // expected-remark @+1 {{operand a by cp.async, 16 bytes at a time, in the role that multiplies; not by TMA: it is a slice}}
     %a2 = tile.load %ga[%c0, %c0] : !t -> tensor<64x64xbf16>
     // expected-remark @+1 {{loads b by TMA}}
     %b2 = tile.load %vb[%c0, %c0] : !t -> tensor<64x64xbf16>

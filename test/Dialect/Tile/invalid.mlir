@@ -430,3 +430,19 @@ func.func @f(%t: tensor<4xf32>, %i: i32) {
   }
   return
 }
+
+// -----
+
+func.func @f(%x: !tile.view<f32, rank = 2>, %i: i32) {
+  // expected-error @+1 {{'tile.load' op expected a part of 2 extents, as the tile has, found 1}}
+  %t = tile.load %x[%i, %i] part [3] : !tile.view<f32, rank = 2> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%t: tensor<4x4xf32>, %x: !tile.view<f32, rank = 2>, %i: i32) {
+  // expected-error @+1 {{'tile.store' op expected a part of 1 to 4 along dimension 1, found 5}}
+  tile.store %t, %x[%i, %i] part [4, 5] : tensor<4x4xf32>, !tile.view<f32, rank = 2>
+  return
+}

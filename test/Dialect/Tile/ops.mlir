@@ -68,3 +68,13 @@ func.func @extents(%p: !llvm.ptr<1>, %b: i32, %m: i32, %n: i32, %sb: i64, %sm: i
   // PASSES: return %arg2, %arg3, %[[E]]
   return %d0, %d1, %d2 : i32, i32, i32
 }
+
+// CHECK-LABEL: func.func @parts
+func.func @parts(%x: !tile.view<f32, rank = 2>, %i: i32) {
+  %f = arith.constant 1.0 : f32
+  // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] fill(%{{.*}}) part [3, 4] : !tile.view<f32, rank = 2>, f32 -> tensor<4x4xf32>
+  %t = tile.load %x[%i, %i] fill(%f) part [3, 4] : !tile.view<f32, rank = 2>, f32 -> tensor<4x4xf32>
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] part [3, 4] : tensor<4x4xf32>, !tile.view<f32, rank = 2>
+  tile.store %t, %x[%i, %i] part [3, 4] : tensor<4x4xf32>, !tile.view<f32, rank = 2>
+  return
+}

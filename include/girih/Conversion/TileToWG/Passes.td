@@ -153,7 +153,8 @@ def PadTiles : Pass<"wg-pad-tiles", "::mlir::gpu::GPUModuleOp"> {
     Layouts share out factors of two: of a tile of 1000 elements 8 threads would hold 125 each, and all others the same again.
     Here the extent becomes 1024, and 128 threads hold 8 elements. Loads and stores keep the true extents as their `part`;
     gathers, scatters, atomics, prints and assertions are masked. A reduction along such an extent gets the neutral element
-    of its combiner behind the true one, a scan needs nothing unless it goes in reverse.
+    of its combiner behind the true one (known for combiners of one op, else as `tile.neutral` says, an array of one number
+    for each operand), a scan needs nothing unless it goes in reverse.
 
     ```mlir
     %t = tile.load %x[%i] : !x -> tensor<1000xf32>

@@ -29,6 +29,10 @@ inline constexpr llvm::StringLiteral kHintsLocation = "at";
 /// On a wg.specialize whose budgets wg-budget-registers is to derive.
 inline constexpr llvm::StringLiteral kDeriveRegistersAttr = "girih.derive_registers";
 
+/// On a tile.reduce or tile.scan, an array of one number for each operand: the elements that leave
+/// any others as they are. Of combiners of one op nobody need say it.
+inline constexpr llvm::StringLiteral kNeutralAttr = "tile.neutral";
+
 /// Whether a kernel has no roles yet: neither wg.specialize nor a number of threads of its own.
 bool isInTilePhase(mlir::gpu::GPUFuncOp kernel);
 
