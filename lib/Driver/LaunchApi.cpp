@@ -149,14 +149,20 @@ Refusal packParameters(const girih::emu::FunctionAttributes &facts, void **param
   return {};
 }
 
-/// A launch as the queue holds it.
-struct Launch {
+} // namespace
+
+/// A launch as the queue holds it, or a graph.
+struct girih::cuda::QueuedLaunch {
   std::shared_ptr<girih::emu::Module> module; // keeps `function`
   const girih::emu::Function *function;
   girih::emu::LaunchConfig config;
   std::vector<uint8_t> parameters;
   StreamPtr stream;
 };
+
+namespace {
+
+using Launch = girih::cuda::QueuedLaunch;
 
 const char *outcomeText(girih::emu::Outcome outcome) {
   switch (outcome) {
@@ -214,6 +220,27 @@ bool finish(const Launch &launch, const girih::emu::LaunchResult &result) {
   return false;
 }
 
+/// Gives a launch to its stream.
+void enqueue(std::shared_ptr<Launch> launch) {
+  State &state = State::get();
+  launch->config.options = state.optionsForLaunch();
+  StreamPtr stream = launch->stream;
+  state.enqueueLaunch(
+      stream,
+      [launch](WorkQueue::Ticket ticket, std::vector<girih::emu::LaunchId> after) {
+        return start(*launch, ticket, std::move(after));
+      },
+      [launch](girih::emu::LaunchResult result) { return finish(*launch, result); });
+}
+
+/// A live graph or executable of one, or null.
+template <typename Set, typename Handle> Handle alive(const Set &set, Handle handle) {
+  std::lock_guard lock(State::get().mutex);
+  return set.count(handle) ? handle : nullptr;
+}
+
+std::string handleText(const void *handle) { return hex(reinterpret_cast<uintptr_t>(handle)); }
+
 /// A cooperative grid must be able to be resident as a whole.
 Refusal checkCooperative(const CUfunc_st &function, const girih::emu::LaunchConfig &config) {
   if (!config.cooperative)
@@ -244,7 +271,7 @@ GIRIH_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction 
   if (!config)
     GIRIH_REFUSE(CUDA_ERROR_INVALID_VALUE, "config is null");
   State &state = State::get();
-  GIRIH_FIND_STREAM(stream, config->hStream);
+  GIRIH_FIND_ANY_STREAM(stream, config->hStream);
 
   auto launch = std::make_shared<Launch>();
   launch->stream = stream;
@@ -275,13 +302,10 @@ GIRIH_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction 
   if (refusal)
     GIRIH_REFUSE(refusal.code, refusal.reason);
 
-  launch->config.options = state.optionsForLaunch();
-  state.enqueueLaunch(
-      stream,
-      [launch](WorkQueue::Ticket ticket, std::vector<girih::emu::LaunchId> after) {
-        return start(*launch, ticket, std::move(after));
-      },
-      [launch](girih::emu::LaunchResult result) { return finish(*launch, result); });
+  if (stream->capture)
+    stream->capture->launches.push_back(launch);
+  else
+    enqueue(std::move(launch));
   return CUDA_SUCCESS;
 }
 
@@ -292,6 +316,103 @@ GIRIH_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsign
   CUlaunchConfig config{gridX,  gridY,       gridZ,  blockX,  blockY,
                         blockZ, sharedBytes, stream, nullptr, 0};
   return cuLaunchKernelEx(&config, function, parameters, extra);
+}
+
+#define GIRIH_REQUIRE_GRAPH(set, handle)                                                           \
+  if (!alive(State::get().set, handle))                                                            \
+  GIRIH_REFUSE(CUDA_ERROR_INVALID_HANDLE, handleText(handle) + " is no graph, or is destroyed")
+
+GIRIH_EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode) {
+  GIRIH_REQUIRE_CONTEXT();
+  GIRIH_FIND_STREAM(stream, handle);
+  if (reinterpret_cast<uintptr_t>(handle) <= streamLegacy)
+    GIRIH_REFUSE(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot capture");
+  stream->capture = std::make_unique<CUgraph_st>();
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
+  GIRIH_REQUIRE_CONTEXT();
+  GIRIH_REQUIRE_POINTER(graph);
+  GIRIH_FIND_ANY_STREAM(stream, handle);
+  if (!stream->capture)
+    GIRIH_REFUSE(CUDA_ERROR_INVALID_VALUE, handleText(handle) + " is not capturing");
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  *graph = stream->capture.release();
+  state.graphs.insert(*graph);
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
+  GIRIH_REQUIRE_CONTEXT();
+  GIRIH_REQUIRE_POINTER(status);
+  GIRIH_FIND_ANY_STREAM(stream, handle);
+  *status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph,
+                                                  uint64_t) {
+  GIRIH_REQUIRE_CONTEXT();
+  GIRIH_REQUIRE_POINTER(executable);
+  GIRIH_REQUIRE_GRAPH(graphs, graph);
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  *executable = reinterpret_cast<CUgraphExec>(new CUgraph_st(*graph));
+  state.executables.insert(*executable);
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuGraphExecUpdate_v2(CUgraphExec executable, CUgraph graph,
+                                           CUgraphExecUpdateResultInfo *result) {
+  GIRIH_REQUIRE_CONTEXT();
+  GIRIH_REQUIRE_POINTER(result);
+  GIRIH_REQUIRE_GRAPH(executables, executable);
+  GIRIH_REQUIRE_GRAPH(graphs, graph);
+  auto &old = reinterpret_cast<CUgraph_st *>(executable)->launches;
+  *result = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
+  if (old.size() != graph->launches.size())
+    result->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  for (size_t i = 0; i < old.size() && result->result == CU_GRAPH_EXEC_UPDATE_SUCCESS; ++i)
+    if (old[i]->function != graph->launches[i]->function)
+      result->result = CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED;
+  if (result->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+    GIRIH_REFUSE(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graphs have other kernels");
+  old = graph->launches;
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) {
+  GIRIH_REQUIRE_CONTEXT();
+  GIRIH_REQUIRE_GRAPH(executables, executable);
+  GIRIH_FIND_STREAM(stream, handle);
+  for (const auto &captured : reinterpret_cast<CUgraph_st *>(executable)->launches) {
+    auto launch = std::make_shared<Launch>(*captured);
+    launch->stream = stream;
+    enqueue(std::move(launch));
+  }
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
+  GIRIH_REQUIRE_INITIALISED();
+  GIRIH_REQUIRE_GRAPH(graphs, graph);
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  state.graphs.erase(graph);
+  delete graph;
+  return CUDA_SUCCESS;
+}
+
+GIRIH_EXPORT CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  GIRIH_REQUIRE_INITIALISED();
+  GIRIH_REQUIRE_GRAPH(executables, executable);
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  state.executables.erase(executable);
+  delete reinterpret_cast<CUgraph_st *>(executable);
+  return CUDA_SUCCESS;
 }
 
 } // namespace girih::cuda

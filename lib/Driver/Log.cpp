@@ -39,6 +39,10 @@ const Row kRows[] = {
     ROW(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
     ROW(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
     ROW(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks in cooperative launch"),
+    ROW(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
+    ROW(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+        "the graph update was not performed because it included changes which violated constraints "
+        "specific to instantiated graph update"),
     ROW(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
     ROW(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
     ROW(CUDA_ERROR_INVALID_CLUSTER_SIZE, "cluster misconfiguration"),

@@ -153,6 +153,10 @@ static CUresult fill(const char *function, CUdeviceptr destination, uint32_t val
   if (!stream)
     return refuse(CUDA_ERROR_INVALID_HANDLE, function,
                   hex(reinterpret_cast<uintptr_t>(handle)) + " is no stream");
+  if (stream->capture)
+    return refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, function,
+                  hex(reinterpret_cast<uintptr_t>(handle)) +
+                      " is capturing; only launches can be captured");
   if (count == 0)
     return CUDA_SUCCESS;
   if (destination % elementBytes)

@@ -43,8 +43,16 @@ struct CUmod_st {
   std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
 };
 
+struct QueuedLaunch; // LaunchApi.cpp's
+
+/// Launches in the order in which they were captured, or an executable graph of them.
+struct CUgraph_st {
+  std::vector<std::shared_ptr<const QueuedLaunch>> launches;
+};
+
 struct CUstream_st {
   unsigned flags = CU_STREAM_DEFAULT;
+  std::unique_ptr<CUgraph_st> capture; ///< while launches are captured
   WorkQueue::Ticket last = 0;
   /// Events that the next work waits for.
   std::vector<WorkQueue::Ticket> waits;
@@ -141,6 +149,8 @@ public:
   /// Streams whose handles are gone, as long as their work is not done.
   std::vector<std::weak_ptr<CUstream_st>> destroyed;
   std::set<CUevent> events;
+  std::set<CUgraph> graphs;
+  std::set<CUgraphExec> executables;
   std::map<uint64_t, uint64_t> allocations;
   unsigned contextFlags = 0;
 
@@ -184,6 +194,13 @@ private:
   if (!(pointer))                                                                                  \
   GIRIH_REFUSE(CUDA_ERROR_INVALID_VALUE, #pointer " is null")
 #define GIRIH_FIND_STREAM(name, handle)                                                            \
+  GIRIH_FIND_ANY_STREAM(name, handle);                                                             \
+  if (name->capture)                                                                               \
+  GIRIH_REFUSE(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,                                              \
+               ::girih::cuda::hex(reinterpret_cast<uintptr_t>(handle)) +                           \
+                   " is capturing; only launches can be captured")
+/// The same, also if the stream captures.
+#define GIRIH_FIND_ANY_STREAM(name, handle)                                                        \
   StreamPtr name = ::girih::cuda::State::get().findStream(handle);                                 \
   if (!name)                                                                                       \
   GIRIH_REFUSE(CUDA_ERROR_INVALID_HANDLE,                                                          \

@@ -58,7 +58,12 @@ Wait Call::launch(Device &device, cuda::CUstream stream, const Interrupted &inte
   program.load(device);
   Release release{*plan, device};
   device.noteLaunch(program.internedName);
+  bool isCaptured = stream && stream == device.capturing();
+  if (isCaptured)
+    plan->requireNoAllocation();
   plan->run(device, program.functions, stream);
+  if (isCaptured)
+    return Wait::Done;
   if (!plan->hasRecords() && !device.driver().isEmulated())
     return Wait::Done;
   return finish(device, stream, interrupted, print);

@@ -64,6 +64,10 @@ std::unique_ptr<Driver> Driver::load(const std::string &library, std::string &re
   }
   GIRIH_CUDA_FUNCTIONS(GIRIH_FIND)
 #undef GIRIH_FIND
+#define GIRIH_FIND_GRAPH(function)                                                                 \
+  driver->function = reinterpret_cast<decltype(driver->function)>(dlsym(handle, #function));
+  GIRIH_CUDA_GRAPH_FUNCTIONS(GIRIH_FIND_GRAPH)
+#undef GIRIH_FIND_GRAPH
 // Only the emulated device has these.
 #define GIRIH_FIND_OPTIONAL(member, function)                                                      \
   driver->member = reinterpret_cast<decltype(driver->member)>(dlsym(handle, #function))

@@ -409,6 +409,16 @@ uint64_t HostPlan::allocate(size_t bytes, bool zero, const Device &device, cuda:
   return workspaces.back();
 }
 
+void HostPlan::requireNoAllocation() const {
+  bool allocates = !allocations.empty();
+  for (const Map &map : maps)
+    allocates |= isEmpty(slots[map.step->parameter].array);
+  if (allocates)
+    throw LaunchError(manifest.name +
+                      ": its launches need memory of their own (a workspace, records of prints and "
+                      "assertions, an empty array), which a graph cannot hold; launch it outside");
+}
+
 void HostPlan::release(const Device &device) noexcept {
   for (uint64_t workspace : workspaces)
     device.free(workspace);

@@ -38,6 +38,8 @@ public:
   /// kernel of the manifest) on `stream`. Throws LaunchError and DeviceError.
   void run(const Device &device, const std::vector<cuda::CUfunction> &functions,
            cuda::CUstream stream);
+  /// Throws LaunchError if a run would allocate memory, which a graph cannot hold.
+  void requireNoAllocation() const;
   /// Frees what the last run allocated, which waits for its launches.
   void release(const Device &device) noexcept;
 

@@ -86,6 +86,7 @@ __version__ = "0.1.0"
 # Looked up on first use, so that `import girih` stays cheap.
 _LAZY = {
     "Array": "girih.runtime.array",
+    "Graph": "girih.runtime.graph",
     "asarray": "girih.runtime.array",
     "empty": "girih.runtime.array",
     "from_dlpack": "girih.runtime.array",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from girih.runtime.array import asarray as asarray
     from girih.runtime.array import empty as empty
     from girih.runtime.array import from_dlpack as from_dlpack
+    from girih.runtime.graph import Graph as Graph
 else:
     from girih.lang.annotations import In, InOut, Out
 

@@ -8,6 +8,7 @@
 #include "Entry.h"
 
 #include "Errors.h"
+#include "Graph.h"
 #include "Recipe.h"
 
 #include <structmember.h>
@@ -135,12 +136,14 @@ PyObject *launch(PyObject *self, PyObject *const *arguments, size_t count, PyObj
     if (state.bindsFast && state.usesRecipes &&
         state.binder.bind(arguments, count, keywords, bound, takesOptions ? &given : nullptr)) {
       LaunchOptions options(given);
-      Adopter adopter(options, given.stream && given.stream != Py_None);
+      Adopter adopter(options, captureStream() || (given.stream && given.stream != Py_None));
       if (std::shared_ptr<const Recipe> recipe = findRecipe(state, bound, adopter)) {
         rt::Program &program = recipe->program();
         std::unique_ptr<rt::Call> call = program.borrow();
         recipe->set(*call, bound);
         launchCall(*call, options);
+        if (captureStream())
+          recipe->keep(bound);
         program.giveBack(std::move(call));
         Py_RETURN_NONE;
       }
@@ -172,7 +175,7 @@ PyObject *entryPrepare(PyObject *self, PyObject *const *arguments, Py_ssize_t co
     GivenOptions given;
     bool isBound = state.bindsFast && state.binder.bind(arguments, count, keywords, bound, &given);
     LaunchOptions options(given);
-    Adopter adopter(options, given.stream && given.stream != Py_None);
+    Adopter adopter(options, captureStream() || (given.stream && given.stream != Py_None));
     std::shared_ptr<const Recipe> recipe = isBound ? findRecipe(state, bound, adopter) : nullptr;
     if (!recipe)
       throw rt::LaunchError("the arguments cannot be prepared: call the kernel instead");
@@ -362,7 +365,14 @@ PyObject *launcherCall(PyObject *self, PyObject *const *arguments, size_t flags,
       prepared.arrays.clear(); // keeps its room
       prepared.recipe->collectArrays(bound, prepared.arrays);
     }
-    launchCall(prepared.call, prepared.options);
+    LaunchOptions options = prepared.options;
+    if (captureStream()) {
+      options.stream = captureStream();
+      keepForGraph(prepared.recipe->programObject());
+      for (const nb::object &array : prepared.arrays)
+        keepForGraph(array);
+    }
+    launchCall(prepared.call, options);
     Py_RETURN_NONE;
   });
 }

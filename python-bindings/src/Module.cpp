@@ -9,6 +9,7 @@
 #include "Array.h"
 #include "Entry.h"
 #include "Errors.h"
+#include "Graph.h"
 #include "Package.h"
 #include "Program.h"
 #include "Recipe.h"
@@ -24,6 +25,7 @@ NB_MODULE(_runtime, module) {
   nb::register_exception_translator(translate);
   bindArray(module);
   bindEntry(module);
+  bindGraph(module);
   bindProgram(module);
   bindPackage(module);
   module.def("synchronize", &synchronize, nb::arg("stream") = 0,

@@ -7,6 +7,7 @@
 #include "Program.h"
 
 #include "Array.h"
+#include "Graph.h"
 #include "Recipe.h"
 
 #include "girih/Runtime/Program.h"
@@ -67,6 +68,11 @@ void launch(rt::Program &program, nb::sequence objects, nb::handle stream, nb::h
                toArgument(kept.back(), manifest, i));
   }
   launchCall(*call, LaunchOptions({ctas.ptr(), stream.ptr()}));
+  if (captureStream()) {
+    keepForGraph(nb::find(program));
+    for (const nb::object &object : kept)
+      keepForGraph(object);
+  }
   program.giveBack(std::move(call));
 }
 

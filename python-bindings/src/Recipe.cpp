@@ -8,6 +8,7 @@
 
 #include "Array.h"
 #include "DLPack.h"
+#include "Graph.h"
 #include "Program.h"
 
 #include <nanobind/stl/string.h>
@@ -96,8 +97,11 @@ LaunchOptions::LaunchOptions(const GivenOptions &given) {
     if (ctas == 0)
       throw rt::LaunchError("ctas is a number of CTAs, at least 1, found 0");
   }
+  stream = captureStream();
   if (!given.stream || given.stream == Py_None)
     return;
+  if (stream)
+    throw rt::LaunchError("a launch that is captured into a graph takes no stream; the graph does");
   const char *what = "stream is a CUDA stream: a number, or an object with __cuda_stream__, "
                      "cuda_stream or ptr";
   nb::object found = nb::borrow(given.stream);
@@ -230,8 +234,10 @@ nb::object Adopter::takeCapsule(PyObject *object) {
   if (type != 2 && type != 13) // kDLCUDA, kDLCUDAManaged
     return {};
   findStream(object);
-  // DLPack's name of the default stream is 1.
-  nb::object stream = nb::cast(options.stream ? options.stream : uintptr_t{1});
+  // DLPack's name of the default stream is 1; -1 asks for no order, which a capture cannot express.
+  nb::object stream = captureStream()  ? nb::cast(-1)
+                      : options.stream ? nb::cast(options.stream)
+                                       : nb::cast(1);
   PyObject *arguments[] = {object, stream.ptr(), version};
   nb::object capsule = nb::steal(
       PyObject_VectorcallMethod(name, arguments, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keywords));
@@ -381,6 +387,13 @@ int Recipe::traverse(visitproc visit, void *arg) const {
     Py_VISIT(guard.value.ptr());
   }
   return 0;
+}
+
+void Recipe::keep(PyObject *const *bound) const {
+  keepForGraph(owner);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].kind == Kind::Array)
+      keepForGraph(nb::borrow(bound[i]));
 }
 
 void launchCall(rt::Call &call, const LaunchOptions &options) {

@@ -126,6 +126,9 @@ public:
   /// The arguments that are arrays, which have to live as long as a call uses them.
   void collectArrays(PyObject *const *bound, std::vector<nb::object> &arrays) const;
 
+  /// Keeps what a captured launch uses.
+  void keep(PyObject *const *bound) const;
+
   rt::Program &program() const { return *native; }
   const nb::object &programObject() const { return owner; }
   int traverse(visitproc visit, void *arg) const;

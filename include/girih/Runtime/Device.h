@@ -73,6 +73,9 @@ public:
   /// the text names the program launched last and how to find out why.
   void check(cuda::CUresult result, const std::string &what) const;
 
+  /// The stream on which a Graph captures launches now, or null.
+  cuda::CUstream capturing() const { return capturingOn.load(std::memory_order_relaxed); }
+
   /// Prints on stderr, once, which device runs the kernels.
   void announce() const;
 
@@ -87,6 +90,8 @@ public:
   bool isMine(const Turn &turn) const { return !cuda->isEmulated() || turn.owns_lock(); }
 
 private:
+  friend class Graph;
+  mutable std::atomic<cuda::CUstream> capturingOn = nullptr;
   std::unique_ptr<Driver> cuda;
   cuda::CUcontext context = nullptr;
   int multiprocessors = 0;

@@ -99,8 +99,20 @@ public:
   X(cuMemsetD8Async)                                                                               \
   X(cuStreamQuery)                                                                                 \
   X(cuTensorMapEncodeTiled)
+/// Those without which there are no graphs; null where the driver lacks them.
+#define GIRIH_CUDA_GRAPH_FUNCTIONS(X)                                                              \
+  X(cuStreamCreate)                                                                                \
+  X(cuStreamDestroy_v2)                                                                            \
+  X(cuStreamBeginCapture_v2)                                                                       \
+  X(cuStreamEndCapture)                                                                            \
+  X(cuGraphInstantiateWithFlags)                                                                   \
+  X(cuGraphExecUpdate_v2)                                                                          \
+  X(cuGraphLaunch)                                                                                 \
+  X(cuGraphDestroy)                                                                                \
+  X(cuGraphExecDestroy)
 #define GIRIH_DECLARE(function) decltype(&cuda::function) function = nullptr;
   GIRIH_CUDA_FUNCTIONS(GIRIH_DECLARE)
+  GIRIH_CUDA_GRAPH_FUNCTIONS(GIRIH_DECLARE)
 #undef GIRIH_DECLARE
 
 private:

@@ -45,7 +45,8 @@ def capsule_of(x: Any, stream: int = 0) -> Any:
     """A DLPack capsule of ``x``, whose pending work a stream waits for if it is on a GPU."""
     options = {}
     if x.__dlpack_device__()[0] in _CUDA_DEVICES:
-        options["stream"] = stream or _LEGACY_STREAM
+        # A capture cannot express an order with other work.
+        options["stream"] = -1 if _runtime.is_capturing() else stream or _LEGACY_STREAM
     try:
         return x.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # a producer older than DLPack 1.0

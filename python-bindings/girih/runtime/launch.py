@@ -7,7 +7,7 @@ import sys
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from girih._runtime import stream_handle, synchronize
+from girih._runtime import is_capturing, stream_handle, synchronize
 from girih.errors import DeviceError, LaunchError
 from girih.runtime import array as arrays
 from girih.runtime.foreign import current_stream
@@ -46,7 +46,12 @@ def launch(
             continue
         try:
             host = arrays.on_host(value)
-            if stream is None and not host:
+            if host and is_capturing():
+                raise LaunchError(
+                    f"{parameter['name']}: an array in host memory cannot be captured into a graph; make a "
+                    "girih.Array of it with girih.asarray"
+                )
+            if stream is None and not host and not is_capturing():
                 stream = current_stream(value)
             writes = parameter["access"] != "in"
             if writes and arrays.is_read_only(value):

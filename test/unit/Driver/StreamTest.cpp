@@ -123,6 +123,47 @@ struct StreamTest : DriverTest {
   uint32_t counted() { return download<uint32_t>(buffer, 9)[8]; }
 };
 
+TEST_F(StreamTest, GraphsHoldLaunches) {
+  CUgraph graph = nullptr, other = nullptr;
+  CUgraphExec executable = nullptr;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  EXPECT_EQ(CALL(cuStreamEndCapture)(a, &graph), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuStreamBeginCapture_v2)(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
+            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  ASSERT_OK(CALL(cuStreamBeginCapture_v2)(a, CU_STREAM_CAPTURE_MODE_RELAXED));
+  ASSERT_OK(CALL(cuStreamIsCapturing)(a, &status));
+  EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  ASSERT_OK(meet(0, 0, a));
+  // Only launches can be captured, and nobody can wait for them.
+  EXPECT_EQ(CALL(cuStreamQuery)(a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(CALL(cuMemsetD8Async)(buffer, 0, 4, a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  ASSERT_OK(CALL(cuStreamEndCapture)(a, &graph));
+  ASSERT_OK(CALL(cuStreamIsCapturing)(a, &status));
+  EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
+  ASSERT_OK(CALL(cuStreamSynchronize)(a));
+  EXPECT_EQ(download<uint32_t>(buffer, 1)[0], 0u) << "nothing has run";
+
+  ASSERT_OK(CALL(cuGraphInstantiateWithFlags)(&executable, graph, 0));
+  ASSERT_OK(CALL(cuGraphLaunch)(executable, b));
+  ASSERT_OK(CALL(cuStreamSynchronize)(b));
+  EXPECT_NE(download<uint32_t>(buffer, 1)[0], 0u);
+
+  CUgraphExecUpdateResultInfo info = {};
+  ASSERT_OK(CALL(cuGraphExecUpdate_v2)(executable, graph, &info));
+  EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+  ASSERT_OK(CALL(cuStreamBeginCapture_v2)(a, CU_STREAM_CAPTURE_MODE_RELAXED));
+  ASSERT_OK(CALL(cuStreamEndCapture)(a, &other)); // empty
+  EXPECT_EQ(CALL(cuGraphExecUpdate_v2)(executable, other, &info),
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+
+  ASSERT_OK(CALL(cuGraphDestroy)(graph));
+  EXPECT_EQ(CALL(cuGraphDestroy)(graph), CUDA_ERROR_INVALID_HANDLE);
+  ASSERT_OK(CALL(cuGraphDestroy)(other));
+  ASSERT_OK(CALL(cuGraphExecDestroy)(executable));
+  EXPECT_EQ(CALL(cuGraphLaunch)(executable, b), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(StreamTest, KernelsOfTwoStreamsRunSideBySide) {
   for (const char *seed : {"0", "1", "2", "3"}) {
     ASSERT_OK(CALL(girihEmulatorSetOption)("seed", seed));
