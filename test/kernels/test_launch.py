@@ -229,6 +229,18 @@ def test_outputs_that_share_memory():
             gr.LaunchError, match="^z: the kernel writes it, and it shares memory with y"
         ):
             twice(x, y[:128], z)
+    # NumPy's arrays are copied to memory of their own; halves that interleave do not share any.
+    both = np.zeros((128, 2), np.float32)
+    twice(x.numpy(), both[:, 0], both[:, 1])
+    np.testing.assert_array_equal(both, np.arange(128)[:, None] * [1, 2])
+    with pytest.raises(
+        gr.LaunchError, match="^z: the kernel writes it, and it shares memory with another"
+    ):
+        twice(x.numpy(), both[:, 0], both[:, 0])
+    with pytest.raises(
+        gr.LaunchError, match="^z: the kernel writes it, and it shares memory with another"
+    ):
+        twice(x.numpy(), both.reshape(-1)[:128], both.reshape(-1)[4:132])
 
 
 # ---- Options ----------------------------------------------------------------------------------------

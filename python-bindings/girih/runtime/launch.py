@@ -69,6 +69,7 @@ def launch(
         if host:
             _say_slow()
         if host and writes:
+            _check_shared(parameter["name"], value, [before for _, before in outputs])
             outputs.append((on_device[index], value))
     _run(program, on_device, stream, ctas, record)
     for array, value in outputs:
@@ -108,6 +109,24 @@ def _words(error: Exception) -> str:
     """What went wrong; errors of other libraries with their kind."""
     ours = isinstance(error, TypeError | BufferError)
     return str(error) if ours else f"{type(error).__name__}: {error}"
+
+
+def _check_shared(name: str, value: Any, others: list[Any]) -> None:
+    """Outputs on the host have copies of their own on the device: which would be copied back last is no answer."""
+    if not arrays.is_numpy(value):
+        return
+    import numpy as np
+
+    for other in others:
+        try:
+            shared = arrays.is_numpy(other) and np.shares_memory(value, other, max_work=10_000)
+        except np.exceptions.TooHardError:  # views that interleave in many dimensions
+            continue
+        if shared:
+            raise LaunchError(
+                f"{name}: the kernel writes it, and it shares memory with another array that the kernel writes; "
+                "pass arrays of their own memory"
+            )
 
 
 def _say_slow() -> None:
