@@ -56,13 +56,17 @@ static void buildPipeline(llvm::PassBuilder &builder, llvm::ModulePassManager &p
   function.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   function.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
   function.addPass(llvm::SimplifyCFGPass());
-  function.addPass(llvm::InstCombinePass(oneRound()));
-
-  // Rotation first: only then is a loop's header a place that LICM may hoist past.
+  // Rotation first: only then is a loop's header a place that LICM may hoist past. And before
+  // InstCombine, which makes an instruction in the header of each register that the loop carries,
+  // more than rotation copies.
   llvm::LoopPassManager rotate;
   rotate.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
-  rotate.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  function.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate), /*UseMemorySSA=*/true));
+  function.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate)));
+  function.addPass(llvm::InstCombinePass(oneRound()));
+
+  llvm::LoopPassManager hoist;
+  hoist.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  function.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(hoist), /*UseMemorySSA=*/true));
   function.addPass(llvm::SimplifyCFGPass());
   llvm::LoopPassManager induction;
   induction.addPass(llvm::IndVarSimplifyPass());

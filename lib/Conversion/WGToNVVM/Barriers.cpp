@@ -4,6 +4,7 @@
 #include "Patterns.h"
 
 #include "girih/Conversion/WGToNVVM/InlineAsm.h"
+#include "girih/Dialect/WG/Transforms/Transforms.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -49,22 +50,37 @@ template <typename Op> struct PlainPattern : OpConversionPattern<Op> {
   }
 };
 
+/// On a wg.barrier_wait: the one before it, which it follows immediately, waits for both.
+constexpr llvm::StringLiteral kJoinedAttr = "joined";
+
 struct WaitPattern : StatePattern<BarrierWaitOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(BarrierWaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (op->hasAttr(kJoinedAttr)) {
+      rewriter.eraseOp(op);
+      return success();
+    }
     Location loc = op.getLoc();
     InlineAsm text;
-    std::string address =
-        text.input(barrierAddress(rewriter, loc, adaptor.getBarrier(), adaptor.getIndex()));
-    std::string parity = text.input(adaptor.getParity());
     // try_wait suspends the thread for a while, and may return without the phase (9.7.13.16.16):
     // hence the loop. A label must differ wherever LLVM places a copy of the block.
     text.line("{");
     text.line(".reg .pred done;");
     text.line("again_${:uid}:");
-    text.line("mbarrier.try_wait.parity.shared::cta.b64 done, [" + address + "], " + parity + ";");
-    text.line("@!done bra again_${:uid};");
+    auto tryWait = [&](Value barrier, Value index, Value parity) {
+      std::string address = text.input(barrierAddress(rewriter, loc, barrier, index));
+      text.line("mbarrier.try_wait.parity.shared::cta.b64 done, [" + address + "], " +
+                text.input(parity) + ";");
+      text.line("@!done bra again_${:uid};");
+    };
+    tryWait(adaptor.getBarrier(), adaptor.getIndex(), adaptor.getParity());
+    for (auto next = dyn_cast_or_null<BarrierWaitOp>(op->getNextNode());
+         next && next->hasAttr(kJoinedAttr);
+         next = dyn_cast_or_null<BarrierWaitOp>(next->getNextNode()))
+      tryWait(rewriter.getRemappedValue(next.getBarrier()),
+              rewriter.getRemappedValue(next.getIndex()),
+              rewriter.getRemappedValue(next.getParity()));
     text.line("}");
     text.emit(rewriter, loc);
     rewriter.eraseOp(op);
@@ -197,6 +213,22 @@ struct SetRegistersPattern : StatePattern<SetRegistersOp> {
 };
 
 } // namespace
+
+void joinWaits(Operation *root) {
+  root->walk([](Block *block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
+      if (!isa<BarrierWaitOp>(op) || !op.hasAttr(kHeldAttr))
+        continue;
+      Operation *next = op.getNextNode();
+      while (next && next->getNumRegions() == 0 && isMemoryEffectFree(next))
+        next = next->getNextNode();
+      if (!isa_and_present<BarrierWaitOp>(next) || !next->hasAttr(kHeldAttr))
+        continue;
+      op.moveBefore(next);
+      next->setAttr(kJoinedAttr, UnitAttr::get(next->getContext()));
+    }
+  });
+}
 
 void populateBarrierPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                              const ConversionState &state) {

@@ -66,6 +66,8 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   if (failed(checkConvertible(module, state)))
     return failure();
   markFinishedWaits(module);
+  markFencedProducts(module);
+  joinWaits(module);
   for (auto kernel : module.getOps<gpu::GPUFuncOp>())
     markInPlaceStores(kernel, state);
 

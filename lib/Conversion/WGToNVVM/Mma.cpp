@@ -13,6 +13,9 @@ namespace girih::wg {
 
 namespace {
 
+/// On a wg.mma: it needs no fence of its own.
+constexpr llvm::StringLiteral kFencedAttr = "fenced";
+
 struct AccPattern : StatePattern<AccOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(AccOp op, OpAdaptor adaptor,
@@ -48,6 +51,7 @@ struct MmaPattern : StatePattern<MmaOp> {
     int64_t rows = op.getM() / groups;
     request.blocks = rows / 64;
     request.accumulate = adaptor.getAccumulate();
+    request.fence = !op->hasAttr(kFencedAttr);
 
     // The verifier of wg.mma has seen to it that both buffers have a swizzle.
     std::optional<MatrixOperand> bOperand = matrixOperand(b, 0);
@@ -112,6 +116,31 @@ bool alreadyWaited(WaitOp wait) {
   return false;
 }
 
+/// Whether a value's registers hold it from the start of `block` on: no instruction of the block
+/// writes them.
+bool isThereAtStart(Value value, Block *block) {
+  if (auto acc = value.getDefiningOp<AccOp>())
+    return acc.getFrom() && isThereAtStart(acc.getFrom(), block);
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == block;
+}
+
+/// Whether the product before in the block has a fence after which nothing writes the registers of
+/// this one (PTX ISA 9.0, 9.7.15.7.1): a loop carries them, and nothing but set-up of no
+/// instructions on tiles stands between the two.
+bool isFenced(MmaOp mma) {
+  Operation *before = mma->getPrevNode();
+  while (before && !isa<MmaOp>(before)) {
+    bool writes = llvm::any_of(before->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (writes || before->getNumRegions() || !isMemoryEffectFree(before))
+      return false;
+    before = before->getPrevNode();
+  }
+  Value a = mma.getA();
+  return before && isThereAtStart(mma.getAccumulator(), mma->getBlock()) &&
+         (!isa<RankedTensorType>(a.getType()) || isThereAtStart(a, mma->getBlock()));
+}
+
 struct WaitPattern : StatePattern<WaitOp> {
   using StatePattern::StatePattern;
   LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
@@ -140,6 +169,13 @@ void markFinishedWaits(Operation *root) {
   root->walk([](WaitOp wait) {
     if (alreadyWaited(wait))
       wait->setAttr(kWaitedAttr, UnitAttr::get(wait.getContext()));
+  });
+}
+
+void markFencedProducts(Operation *root) {
+  root->walk([](MmaOp mma) {
+    if (isFenced(mma))
+      mma->setAttr(kFencedAttr, UnitAttr::get(mma.getContext()));
   });
 }
 

@@ -132,6 +132,10 @@ void populateRecordPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
 mlir::LogicalResult findRecords(mlir::gpu::GPUFuncOp kernel, ConversionState &state);
 /// Marks waits that have nothing left to wait for, while the IR is still whole.
 void markFinishedWaits(mlir::Operation *root);
+/// Marks products whose registers nothing writes after the fence of the product before.
+void markFencedProducts(mlir::Operation *root);
+/// Lets waits that stand one behind the other share a loop, if each may be tried again.
+void joinWaits(mlir::Operation *root);
 /// slice, constants, arith and math on tiles.
 void populateTilePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                           const ConversionState &state);

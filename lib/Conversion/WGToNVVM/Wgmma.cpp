@@ -70,7 +70,8 @@ Value emitWgmma(OpBuilder &builder, Location loc, const WgmmaRequest &request) {
   block.line(".reg .b32 low;");
   block.line(".reg .b64 a, b;");
   block.line("setp.eq.u32 always, 0, 0;");
-  block.line("wgmma.fence.sync.aligned;");
+  if (request.fence)
+    block.line("wgmma.fence.sync.aligned;");
 
   size_t perBlock = accumulators.size() / request.blocks;
   std::string name =

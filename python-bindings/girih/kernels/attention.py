@@ -24,11 +24,10 @@ def count_blocks(first, rows, columns, BM, BN, causal):
 def masked(s, first, block, rows, columns, causal):
     """The scores of a block, minus infinity where there is no key or, causal, one that comes later."""
     column = block * s.shape[1] + gr.arange(s.shape[1])[None, :]
-    visible = column < columns
+    end = columns
     if causal:
-        row = first + gr.arange(s.shape[0])[:, None]
-        visible = visible & (column <= row + (columns - rows))
-    return gr.where(visible, s, -INFINITY)
+        end = gr.minimum(columns, gr.arange(s.shape[0])[:, None] + (first + columns - rows + 1))
+    return gr.where(column < end, s, -INFINITY)
 
 
 @gr.function

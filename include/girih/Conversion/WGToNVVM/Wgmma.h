@@ -33,10 +33,12 @@ struct WgmmaRequest {
   int64_t blocks = 1, n = 0, kSteps = 0;
   /// i1: false overwrites the accumulator in the first k step. Null: accumulate.
   mlir::Value accumulate;
+  /// Whether other instructions may have written the registers since the last fence.
+  bool fence = true;
 };
 
-/// Emits wgmma.fence, the instructions and wgmma.commit_group as one block; returns the struct of
-/// accumulators, which the instructions are still writing.
+/// Emits wgmma.fence, if asked for, the instructions and wgmma.commit_group as one block; returns
+/// the struct of accumulators, which the instructions are still writing.
 mlir::Value emitWgmma(mlir::OpBuilder &builder, mlir::Location loc, const WgmmaRequest &request);
 
 /// Emits wgmma.wait_group `inFlight`, which takes and returns, tied, every register of

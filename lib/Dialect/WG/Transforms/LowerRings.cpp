@@ -181,7 +181,9 @@ struct GetPattern : RingPattern<GetOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     const LoweredRing &ring = ringOf(op);
     Cursor cursor = unpackCursor(adaptor.getCursor());
-    BarrierWaitOp::create(rewriter, op.getLoc(), ring.full, cursor.index, cursor.parity);
+    auto wait =
+        BarrierWaitOp::create(rewriter, op.getLoc(), ring.full, cursor.index, cursor.parity);
+    wait->setAttr(kHeldAttr, rewriter.getUnitAttr()); // until this reader frees the slot
     rewriter.replaceOp(op, slotsOf(rewriter, op.getLoc(), ring, cursor.index));
     return success();
   }

@@ -57,6 +57,10 @@ mlir::LogicalResult lowerRoles(mlir::gpu::GPUFuncOp kernel);
 inline constexpr llvm::StringLiteral kSharedBytesAttr = "wg.shared_bytes";
 /// On a wg.wait with nothing left to wait for: no instruction comes of it.
 inline constexpr llvm::StringLiteral kWaitedAttr = "waited";
+
+/// On wg.barrier_wait: the phase stays complete until the executing warp goes on, since the next
+/// one needs its arrival. So the wait may be tried again after others.
+inline constexpr llvm::StringLiteral kHeldAttr = "held";
 /// On the scf.if that a role has become: a dictionary of its `name`, `first` warpgroup, and
 /// `warps`; whether each of its warpgroups acts for itself (`each`); and whether its body runs in
 /// one elected lane (`single`).
