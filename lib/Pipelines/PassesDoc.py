@@ -24,14 +24,15 @@ This page is made from the `Passes.td` files by `ninja girih_docs`; change those
 
 ```
 canonicalize, cse        (upstream; simplify=false leaves them out)
+tile-pipeline-products   the second of two chained products runs under the next step   (pipeline-products=false leaves it out)
 tile-specialize          kernels get their roles
 wg-assign-layouts        tiles get their layouts, with conversions where two meet
 canonicalize, cse        (upstream; as before)
 verify-wg-phase          every tile has a layout, no product is left
 ```
 
-Options: `simplify=false` leaves the upstream steps out, `alternatives`, `convert-accesses` and `compute-anew` are those of
-`wg-assign-layouts`. `girih-compile` runs the pipeline if a kernel has no roles or a tile no layout. In C++ it is `girih::buildTileToWGPipeline`.
+Options: `simplify=false` leaves the upstream steps out, `keep-operands` is that of `tile-specialize`, `alternatives`, `convert-accesses` and
+`compute-anew` are those of `wg-assign-layouts`. `girih-compile` runs the pipeline if a kernel has no roles or a tile no layout. In C++ it is `girih::buildTileToWGPipeline`.
 
 `girih-wg-to-nvvm` takes a module from the wg phase to the nvvm phase. Its steps, each a pass that `girih-opt` runs alone:
 

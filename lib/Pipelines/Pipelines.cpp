@@ -20,7 +20,9 @@ void buildTileToWGPipeline(mlir::OpPassManager &manager, const TileToWGOptions &
     manager.addPass(mlir::createCanonicalizerPass());
     manager.addPass(mlir::createCSEPass());
   }
-  manager.addPass(wg::createTileSpecialize());
+  if (options.pipelineProducts)
+    manager.nest<mlir::gpu::GPUModuleOp>().addPass(wg::createTilePipelineProducts());
+  manager.addPass(wg::createTileSpecialize({options.keepOperands}));
   mlir::OpPassManager &device = manager.nest<mlir::gpu::GPUModuleOp>();
   if (options.padTiles)
     device.addPass(wg::createPadTiles());
@@ -58,9 +60,9 @@ void buildWGToNVVMPipeline(mlir::OpPassManager &manager, const WGToNVVMOptions &
 }
 
 llvm::ArrayRef<llvm::StringRef> optionalSteps() {
-  static const llvm::StringRef names[] = {"simplify",         "pad-tiles",    "alternatives",
-                                          "convert-accesses", "compute-anew", "check-protocol",
-                                          "optimize"};
+  static const llvm::StringRef names[] = {"simplify",     "pipeline-products", "keep-operands",
+                                          "pad-tiles",    "alternatives",      "convert-accesses",
+                                          "compute-anew", "check-protocol",    "optimize"};
   return names;
 }
 
@@ -68,6 +70,10 @@ void switchOff(TileToWGOptions &options, llvm::ArrayRef<std::string> without) {
   for (const std::string &name : without) {
     if (name == "simplify")
       options.simplify = false;
+    else if (name == "pipeline-products")
+      options.pipelineProducts = false;
+    else if (name == "keep-operands")
+      options.keepOperands = false;
     else if (name == "pad-tiles")
       options.padTiles = false;
     else if (name == "alternatives")

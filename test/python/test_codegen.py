@@ -113,7 +113,7 @@ def test_every_other_kernel_is_clean(kernel: Kernel) -> None:
         (matmul(matmul_pingpong, 64, 256), 12),
         (matmul(matmul_pingpong, 128, 128), 8.4),
         # 30.3 is the densest of other compilers' in blocks of 128 by 128 at d = 128, 38.5 at d = 64.
-        (attention(128, False), 29),
+        (attention(128, False), 28),
         (attention(64, False), 36),
     ],
     ids=lambda value: getattr(value, "name", None),
@@ -183,6 +183,8 @@ def test_pingpong_is_as_dense_as_the_one_written_by_hand(bm: int, bn: int, clust
 
 
 @pytest.mark.parametrize("d", [64, 128])
-def test_attention_stays_as_dense_as_it_was(d: int) -> None:
+def test_tile_level_attention_is_as_dense_as_the_one_written_by_hand(d: int) -> None:
     """Of 128 x 128 scores a thread has 64; at d = 128 they share 16 wgmmas, at d = 64 they share 12."""
-    assert density(tile_attention(d)) <= (31 if d == 128 else 37)
+    dense = density(tile_attention(d))
+    assert dense < (28 if d == 128 else 36)
+    assert dense <= 1.1 * density(attention(d, False))

@@ -21,6 +21,14 @@ struct TileToWGOptions : mlir::PassPipelineOptions<TileToWGOptions> {
       *this, "simplify",
       llvm::cl::desc("Fold constants and merge equal values, before roles and behind layouts"),
       llvm::cl::init(true)};
+  PassOptions::Option<bool> pipelineProducts{
+      *this, "pipeline-products",
+      llvm::cl::desc("Let the second of two chained products run under the step after its own"),
+      llvm::cl::init(true)};
+  PassOptions::Option<bool> keepOperands{
+      *this, "keep-operands",
+      llvm::cl::desc("Load operands that every step of a loop reads into registers, if they fit"),
+      llvm::cl::init(true)};
   PassOptions::Option<bool> padTiles{
       *this, "pad-tiles",
       llvm::cl::desc("Make tiles larger whose extents would leave threads without elements"),

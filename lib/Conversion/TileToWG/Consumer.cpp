@@ -52,8 +52,9 @@ public:
         uses(section.block->getParentOp(), section.ring);
         continue;
       }
-      first[section.firstUse].push_back(&section);
-      last[section.lastUse].push_back(&section);
+      first[startOfRun(section.firstUse)].push_back(&section);
+      if (!section.kept)
+        last[section.lastUse].push_back(&section);
       uses(section.block->getParentOp(), section.ring);
     }
     for (const StorePlan &store : plan.stores)
@@ -71,6 +72,7 @@ protected:
 
   void visit(Operation *op) override {
     Location loc = op->getLoc();
+    finishFor(op);
     if (plan.pingPong && op == plan.pingPong->firstProduct)
       TakeTurnOp::create(builder, loc, made.multiplying);
     if (op == firstStore)
@@ -81,6 +83,10 @@ protected:
     if (op == lastStore)
       PassTurnOp::create(builder, loc, made.storing);
   }
+  void leave(Block &) override {
+    if (!started.empty())
+      finish(started.size() - 1);
+  }
 
 private:
   /// An op with the slots that it is the first or the last to read.
@@ -89,8 +95,74 @@ private:
       get(*section, loc);
     compute(op);
     for (const Section *section : last.lookup(op)) {
-      RingOp ring = made.rings[section->ring];
-      FreeOp::create(builder, loc, ring.getRing(), held.lookup(section));
+      if (!started.empty() && started.back().dot == op)
+        started.back().slots.push_back(section);
+      else
+        free(*section, loc);
+    }
+  }
+
+  /// A product that is in flight, and the slots that go back when it is done.
+  struct Started {
+    tile::DotOp dot;
+    Value result; ///< pending
+    SmallVector<const Section *, 1> slots;
+  };
+
+  /// The first of the products that stand one behind the other in front of `op`, with nothing
+  /// between that takes a tile from one to the next: their slots are got together.
+  Operation *startOfRun(Operation *op) const {
+    if (!isa<tile::DotOp>(op))
+      return op;
+    Operation *start = op;
+    for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+      if (isa<tile::DotOp>(before))
+        start = before;
+      else if (!plan.absorbed.contains(before) &&
+               (before->getNumRegions() || !isMemoryEffectFree(before) ||
+                llvm::any_of(before->getResultTypes(), tile::isTile)))
+        break;
+    }
+    return start;
+  }
+
+  void free(const Section &section, Location loc) {
+    RingOp ring = made.rings[section.ring];
+    FreeOp::create(builder, loc, ring.getRing(), held.lookup(&section));
+  }
+
+  /// Waits for the products that an op needs: all of those in flight before one with regions, which
+  /// may start others.
+  void finishFor(Operation *op) {
+    for (size_t number = started.size(); number-- > 0;) {
+      bool needed = op->getNumRegions() && !isa<tile::ReduceOp, tile::ScanOp>(op);
+      for (Value operand : op->getOperands())
+        needed |= operand == started[number].dot.getResult();
+      if (needed)
+        return finish(number);
+    }
+  }
+
+  /// Waits for the product `number` of those in flight and, since groups end in their order, for
+  /// all that were started before.
+  void finish(size_t number) {
+    SmallVector<Started> done(started.begin(), started.begin() + number + 1);
+    started.erase(started.begin(), started.begin() + number + 1);
+    SmallVector<Value> pending;
+    SmallVector<Type> tiles;
+    for (const Started &product : done) {
+      pending.push_back(product.result);
+      tiles.push_back(cast<PendingType>(product.result.getType()).getTile());
+    }
+    Location loc = done.back().dot.getLoc();
+    auto wait =
+        WaitOp::create(builder, loc, tiles, pending,
+                       builder.getI32IntegerAttr(static_cast<int32_t>(started.size())), Value());
+    for (auto [product, tile] : llvm::zip_equal(done, wait.getResults())) {
+      Value result = product.dot.getResult();
+      mapping.map(result, convert(loc, tile, cast<RankedTensorType>(result.getType())));
+      for (const Section *section : product.slots)
+        free(*section, loc);
     }
   }
 
@@ -175,10 +247,25 @@ private:
     RingOp ring = made.rings[section.ring];
     Value cursor = cursors[section.ring];
     auto op = GetOp::create(builder, loc, ring.getRing(), cursor);
+    held[&section] = cursor;
     for (auto [load, buffer] : llvm::zip_equal(section.loads, op.getSlot()))
       buffers[load.load] = buffer;
-    held[&section] = cursor;
+    if (section.kept) {
+      Value &operand = buffers[section.loads.front().load];
+      auto type = cast<BufferType>(operand.getType());
+      operand = LocalLoadOp::create(
+          builder, loc, operandType(RankedTensorType::get(type.getShape(), type.getElementType())),
+          operand);
+      free(section, loc);
+    }
     advance(loc, section.ring);
+  }
+
+  RankedTensorType operandType(RankedTensorType type) const {
+    return withLayout(type, wgmmaOperandA(static_cast<int32_t>(type.getDimSize(0)),
+                                          static_cast<int32_t>(type.getDimSize(1)),
+                                          type.getElementTypeBitWidth(),
+                                          static_cast<int32_t>(plan.warpgroups)));
   }
 
   RankedTensorType accumulatorType(RankedTensorType type) const {
@@ -200,16 +287,12 @@ private:
       return copy(loc, operand);
     auto type = cast<RankedTensorType>(tile.getType());
     if (operand.source == OperandSource::Registers)
-      return convert(loc, mapped(tile),
-                     withLayout(type, wgmmaOperandA(static_cast<int32_t>(type.getDimSize(0)),
-                                                    static_cast<int32_t>(type.getDimSize(1)),
-                                                    type.getElementTypeBitWidth(),
-                                                    static_cast<int32_t>(plan.warpgroups))));
+      return convert(loc, mapped(tile), operandType(type));
     return put(loc, mapped(tile), operand.buffer, /*isAsync=*/true);
   }
 
   /// Writes a tile into a buffer of the role's own, for wgmma to read (`isAsync`) or the role's
-  /// warps. Every product is waited for where it stands, so the buffer is free when all warps have
+  /// warps. Such a product is waited for where it stands, so the buffer is free when all warps have
   /// come here.
   Value put(Location loc, Value tile, BufferType type, bool isAsync) {
     Value buffer = allocate(loc, type);
@@ -306,7 +389,8 @@ private:
     mapping.map(dot.getResult(), convert(dot.getLoc(), sum, dot.getResult().getType()));
   }
 
-  /// A product: in a drain loop it stays in flight, elsewhere it is waited for.
+  /// A product: in a drain loop it stays in flight until the next step, elsewhere until its result
+  /// is used.
   void multiply(const Product &product) {
     tile::DotOp dot = product.dot;
     if (product.unit == ProductUnit::MmaSync)
@@ -328,10 +412,9 @@ private:
       accumulator =
           AccOp::create(builder, loc, pending, convert(loc, mapped(dot.getAccumulator()), type));
     }
-    Value started = start(dot, a, b, accumulator, accumulate);
-    auto wait = WaitOp::create(builder, loc, TypeRange{type}, ValueRange{started},
-                               builder.getI32IntegerAttr(0), Value());
-    mapping.map(dot.getResult(), convert(loc, wait.getResult(0), dot.getResult().getType()));
+    started.push_back({dot, start(dot, a, b, accumulator, accumulate), {}});
+    if (product.a.source == OperandSource::Memory || product.b.source == OperandSource::Memory)
+      finish(started.size() - 1);
   }
 
   /// A loop whose step is one slot, and whose products stay in flight until the next step. All of
@@ -501,7 +584,8 @@ private:
   }
 
   DenseMap<Operation *, SmallVector<const Section *, 1>> first, last;
-  DenseMap<Operation *, Value> buffers;  ///< of the load that fills it
+  DenseMap<Operation *, Value> buffers;  ///< of the load that fills it; registers, if it is kept
+  SmallVector<Started> started;          ///< products in flight in this block, the oldest first
   DenseMap<const Section *, Value> held; ///< the cursor of the slot in use
   Value written; ///< in a drain loop: whether a step before has started its products
 

@@ -79,6 +79,10 @@ SmallVector<LiveValue> liveAt(Operation *op) {
   auto consider = [&](Value value) {
     if (!isAliveAt(value, op))
       return;
+    // A fresh accumulator holds nothing until a product writes it.
+    if (auto acc = value.getDefiningOp<AccOp>();
+        acc && !acc.getFrom() && !llvm::is_contained(op->getOperands(), value))
+      return;
     if (Value kept = keptFor(value))
       alive.insert(kept);
   };

@@ -45,6 +45,8 @@ const Section *ProductPlan::drainOf(Block *block) const {
   return found == sections.end() ? nullptr : &*found;
 }
 
+int64_t warpgroupsFor(int64_t blocks) { return blocks == 3 ? 3 : blocks % 2 == 0 ? 2 : 1; }
+
 bool isZeroTile(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
@@ -127,6 +129,17 @@ std::string dependsOnWrites(tile::LoadOp load, const ArrayPlace &place, const Ho
   return {};
 }
 
+/// Whether a slot of `outer` is in use when one of `inner`, which is filled in an op of the other's
+/// block, is filled.
+bool outlives(const Section &outer, const Section &inner) {
+  Operation *within = outer.block->findAncestorOpInBlock(*inner.block->getParentOp());
+  if (!within)
+    return false;
+  bool before = llvm::all_of(
+      outer.loads, [&](const RingLoad &load) { return within->isBeforeInBlock(load.load); });
+  return !before && !outer.lastUse->isBeforeInBlock(within);
+}
+
 class Planner {
 public:
   Planner(gpu::GPUFuncOp kernel, const HostSide &host) : kernel(kernel), host(host) {}
@@ -184,16 +197,8 @@ private:
       plan.warpgroups = warpgroups;
       return success();
     }
-    if (!blocks) {
-      plan.warpgroups = warpgroupsForSums();
-      return success();
-    }
-    for (int64_t count : {3, 2, 1})
-      if (blocks % count == 0 && (count < 3 || blocks == 3)) {
-        plan.warpgroups = count;
-        break;
-      }
-    if (!hints.roles)
+    plan.warpgroups = blocks ? warpgroupsFor(blocks) : warpgroupsForSums();
+    if (blocks && !hints.roles)
       considerPingPong();
     return success();
   }
@@ -457,8 +462,7 @@ private:
     }
   }
 
-  /// Sections of one shape whose blocks do not enclose each other are never alive at once, so they
-  /// share a ring.
+  /// Sections of one shape that are never alive at once share a ring.
   void makeRings() {
     SmallVector<SmallVector<size_t>> sharers;
     for (auto [number, section] : llvm::enumerate(plan.sections)) {
@@ -472,9 +476,9 @@ private:
       bool inLoop = isa<LoopLikeOpInterface>(section.block->getParentOp()) &&
                     !isa<LoopLikeOpInterface>(section.firstUse);
       auto apart = [&](size_t other) {
-        Block *a = section.block, *b = plan.sections[other].block;
-        return a != b && !a->getParentOp()->isAncestor(b->getParentOp()) &&
-               !b->getParentOp()->isAncestor(a->getParentOp());
+        const Section &known = plan.sections[other];
+        return section.block != known.block && !outlives(section, known) &&
+               !outlives(known, section);
       };
       size_t ring = 0;
       while (ring < plan.rings.size() &&
@@ -497,6 +501,23 @@ private:
 };
 
 } // namespace
+
+std::string whyNotByTma(Value operand) {
+  std::optional<OperandChain> chain = chainOf(operand);
+  if (!chain)
+    return "it is computed by the kernel";
+  if (!feedsProductsOnly(chain->load.getTile()))
+    return "it is used by other operations than products";
+  tile::ViewType view = chain->load.getView().getType();
+  if (view.getContiguous() < 0 || view.getAlign() % 16)
+    return "its rows do not begin at multiples of 16 bytes";
+  for (Operation *op = chain->load.getView().getDefiningOp();
+       isa_and_present<tile::SelectOp, tile::SliceOp, tile::PermuteOp>(op);
+       op = op->getOperand(0).getDefiningOp())
+    if (isa<tile::SliceOp>(op))
+      return "it is a slice, beyond whose end TMA would read the neighbours";
+  return {};
+}
 
 FailureOr<ProductPlan> planProducts(gpu::GPUFuncOp kernel, const HostSide &host) {
   return Planner(kernel, host).run();

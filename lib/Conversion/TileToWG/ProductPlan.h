@@ -32,6 +32,7 @@ struct ProductOperand {
   /// through registers.
   mlir::Operation *copied = nullptr;
   bool transposed = false; ///< what is copied is the operand's transpose
+  bool kept = false;       ///< of a Ring: the slot is loaded into registers, before the loop
 };
 
 /// A tile.dot that becomes a wg.mma or a wg.mma_sync.
@@ -66,6 +67,8 @@ struct Section {
   /// The slots' loop, where a step of the loop is one slot for both roles and every product of it
   /// adds to what the loop carries.
   bool drains = false;
+  /// All readers keep what they read in registers: the slot goes back as soon as that is loaded.
+  bool kept = false;
 };
 
 /// A ring: what its slots hold, and whether they are filled at each step of the loop that reads
@@ -126,6 +129,27 @@ struct ProductPlan {
 /// Decides for every product of a kernel; remarks say what, at the user's lines. Fails, with an
 /// error, if a hint cannot be followed.
 mlir::FailureOr<ProductPlan> planProducts(mlir::gpu::GPUFuncOp kernel, const HostSide &host);
+
+/// Registers that are left for each thread that computes, by that many warpgroups beside one that
+/// loads; wg-budget-registers deals them out.
+int64_t registersToCompute(int64_t warpgroups);
+
+/// How many warpgroups share out rows in that many blocks of 64, if no hint says otherwise.
+int64_t warpgroupsFor(int64_t blocks);
+
+/// Registers of a thread that a tile takes, spread over that many warpgroups.
+int64_t registersOf(mlir::RankedTensorType type, int64_t warpgroups);
+
+/// Registers of a thread that are not the products' own: addresses, cursors, and what a softmax has
+/// of each row.
+inline constexpr int64_t kOtherRegisters = 24;
+
+/// Decides which operands of loops are kept in registers; remarks say so.
+void keepOperands(ProductPlan &plan);
+
+/// Why TMA does not bring an operand, as far as the kernel alone shows it; empty if nothing is in
+/// the way.
+std::string whyNotByTma(mlir::Value operand);
 
 /// Decides which stores of tiles go out by TMA; part of planProducts.
 void planStores(mlir::gpu::GPUFuncOp kernel, const HostSide &host, ProductPlan &plan);

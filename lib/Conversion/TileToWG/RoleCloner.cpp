@@ -16,6 +16,7 @@ void RoleCloner::run(Block &body, function_ref<bool(Operation *)> isCloned) {
   for (Operation &op : body.without_terminator())
     if (isCloned(&op) && needs(&op))
       visit(&op);
+  leave(body);
 }
 
 void RoleCloner::uses(Operation *op, size_t cursor) {
@@ -95,6 +96,7 @@ void RoleCloner::cloneBlock(Block &block) {
   for (Operation &op : block.without_terminator())
     if (needs(&op))
       visit(&op);
+  leave(block);
 }
 
 void RoleCloner::clone(Operation *op) {

@@ -33,6 +33,8 @@ protected:
 
   /// Clones an op that has no part in the rings, or whatever the role makes of it.
   virtual void visit(mlir::Operation *op) = 0;
+  /// Called at the end of a block, before its terminator is written.
+  virtual void leave(mlir::Block &block) {}
   /// Whether the role needs an op, or one of the values that a structured op carries: results of an
   /// scf.for or scf.if, what goes into an scf.while, what its scf.condition hands on.
   virtual bool needs(mlir::Operation *op) const { return true; }

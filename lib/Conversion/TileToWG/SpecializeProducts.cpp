@@ -75,13 +75,16 @@ void dropDead(Block &block) {
   }
 }
 
-LogicalResult specializeProducts(gpu::GPUFuncOp kernel) {
+LogicalResult specializeProducts(gpu::GPUFuncOp kernel, bool keepsOperands) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError("has several blocks; expected structured control flow (scf)");
   HostSide host(kernel);
   FailureOr<ProductPlan> plan = planProducts(kernel, host);
   if (failed(plan))
     return failure();
+
+  if (keepsOperands && !plan->rings.empty())
+    keepOperands(*plan);
 
   Block &body = kernel.getBody().front();
   DenseSet<Operation *> shared = sharedOps(body);

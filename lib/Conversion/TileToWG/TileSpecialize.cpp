@@ -17,6 +17,7 @@ bool isInTilePhase(gpu::GPUFuncOp kernel) {
 
 namespace {
 struct TileSpecialize : impl::TileSpecializeBase<TileSpecialize> {
+  using TileSpecializeBase::TileSpecializeBase;
   void runOnOperation() override {
     SmallVector<gpu::GPUFuncOp> kernels;
     getOperation().walk([&](gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
@@ -33,7 +34,8 @@ struct TileSpecialize : impl::TileSpecializeBase<TileSpecialize> {
       SmallVector<tile::DotOp> dots = productsOf(kernel);
       expandProducts(kernel, dots, chooseUnit);
       repeatRowsOfProducts(dots);
-      if (failed(dots.empty() ? specializeWithoutProducts(kernel) : specializeProducts(kernel)))
+      if (failed(dots.empty() ? specializeWithoutProducts(kernel)
+                              : specializeProducts(kernel, keepOperands)))
         return signalPassFailure();
     }
   }

@@ -1,4 +1,6 @@
 // RUN: girih-opt %s --mlir-print-debuginfo=false --tile-specialize --canonicalize --cse 2>/dev/null | FileCheck %s
+// RUN: girih-opt %s --mlir-print-debuginfo=false --tile-specialize=keep-operands=false --canonicalize --cse 2>/dev/null | FileCheck %s --check-prefix=SLOT
+// RUN: girih-opt %s --mlir-print-debuginfo=false --pass-pipeline='builtin.module(gpu.module(tile-pipeline-products),tile-specialize,canonicalize,cse)' 2>/dev/null | FileCheck %s --check-prefix=FLIGHT
 
 // Attention forward: a head is a coordinate of the copies, K is read by columns as it lies, P goes from one product to the
 // next in registers, and slots of K and V are given back each after the product that reads it.
@@ -22,7 +24,9 @@
 // CHECK-NEXT: wg.advance %[[V]]
 // CHECK-NEXT: scf.yield
 // CHECK: wg.role @compute warpgroups(2)
-// CHECK: %[[SQ:.*]] = wg.get %[[Q]][%[[CQ:.*]]]
+// CHECK: %[[BUF:.*]] = wg.get %[[Q]][%[[CQ:.*]]]
+// CHECK-NEXT: %[[SQ:.*]] = wg.local_load %[[BUF]]
+// CHECK-NEXT: wg.free %[[Q]][%[[CQ]]]
 // CHECK-NEXT: scf.for {{.*}} iter_args(%[[O:[^ ]*]] = {{.*}}, %[[CK:[^ ]*]] = %{{[^ ]*}}, %[[CV:[^ ]*]] = %{{[^ ]*}}) ->
 // CHECK-NEXT: %[[SK:.*]] = wg.get %[[K]][%[[CK]]]
 // CHECK-NEXT: wg.advance
@@ -41,7 +45,46 @@
 // CHECK-NEXT: wg.convert_layout
 // CHECK-NEXT: wg.free %[[V]][%[[CV]]]
 // CHECK-NEXT: scf.yield
-// CHECK: wg.free %[[Q]][%[[CQ]]]
+// CHECK-NOT: wg.free %[[Q]]
+
+// Without registers for it, Q stays in its slot until the loop is over.
+// SLOT: wg.role @compute
+// SLOT: %[[SQ:.*]] = wg.get %q[%[[CQ:.*]]]
+// SLOT-NEXT: scf.for
+// SLOT: wg.mma %[[SQ]], %{{.*}}, %{{.*}} accumulate(%false)
+// SLOT: wg.free %q[%[[CQ]]]
+
+// Pipelined: both products of a step are started before the first is waited for, K goes back when the first is done, V when
+// the second is, and that one is waited for where its sum is rescaled. K and V of all places share one ring each.
+// FLIGHT: wg.ring {name = "k"}
+// FLIGHT: wg.ring {name = "v"}
+// FLIGHT-NOT: = wg.ring
+// FLIGHT: wg.role @load
+// FLIGHT: scf.if
+// FLIGHT: wg.acquire %k
+// FLIGHT: scf.for
+// FLIGHT: wg.acquire %k
+// FLIGHT: wg.acquire %v
+// FLIGHT: scf.yield
+// FLIGHT: wg.acquire %v
+// FLIGHT: wg.role @compute
+// FLIGHT: scf.if
+// FLIGHT: wg.mma
+// FLIGHT: scf.for {{.*}} iter_args(%[[O:[^ ]*]] = {{.*}}, %{{[^ ]*}} = {{.*}}, %{{[^ ]*}} = {{.*}}, %[[P:[^ ]*]] = {{.*}}, %[[CK:[^ ]*]] = {{.*}}, %[[CV:[^ ]*]] = {{.*}}) ->
+// FLIGHT: %[[SK:.*]] = wg.get %k[%[[CK]]]
+// FLIGHT: %[[SV:.*]] = wg.get %v[%[[CV]]]
+// FLIGHT: %[[S:.*]] = wg.mma %{{.*}}, %[[SK]], %{{.*}} accumulate(%false)
+// FLIGHT: %[[PA:.*]] = wg.convert_layout %[[P]]
+// FLIGHT: %[[PV:.*]] = wg.mma %[[PA]], %[[SV]]
+// FLIGHT-NEXT: wg.wait %[[S]] in_flight(1)
+// FLIGHT: wg.free %k[%[[CK]]]
+// FLIGHT: math.exp2
+// FLIGHT: wg.wait %[[PV]] in_flight(0)
+// FLIGHT: wg.free %v[%[[CV]]]
+// FLIGHT: arith.mulf
+// FLIGHT-NEXT: tile.cast
+// FLIGHT: scf.yield
+// FLIGHT: wg.mma
 !q = !tile.view<bf16, rank = 3, contiguous = 2, align = 16>
 !t = !tile.view<bf16, rank = 2, contiguous = 1, align = 16>
 module {

@@ -40,6 +40,28 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // Waits of readers that stand one behind the other try again from the first. A phase that may go on without the waiting
+  // warp is waited for apart, and so is one behind an arrival.
+  // CHECK-LABEL: llvm.func @waits
+  // CHECK-SAME: %[[I:[^:]*]]: i32, %[[P:[^:]*]]: i32
+  // CHECK: %[[J:.*]] = arith.xori %[[I]], %[[P]]
+  // CHECK: "{\0A.reg .pred done;\0Aagain_${:uid}:\0Ambarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\0A@!done bra again_${:uid};\0Ambarrier.try_wait.parity.shared::cta.b64 done, [$2], $3;\0A@!done bra again_${:uid};\0A}", "r,r,r,r,~{memory}" %{{.*}}, %[[P]], %{{.*}}, %[[P]]
+  // CHECK: again_${:uid}:\0Ambarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\0A@!done bra again_${:uid};\0A}"
+  // CHECK: again_${:uid}:\0Ambarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\0A@!done bra again_${:uid};\0A}"
+  // CHECK: "mbarrier.arrive
+  // CHECK: again_${:uid}:\0Ambarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\0A@!done bra again_${:uid};\0A}"
+  gpu.func @waits(%i: i32, %p: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %bar = wg.alloc_barrier {offset = 64 : i32} : !wg.barrier<2>
+    wg.barrier_wait %bar[%i] parity(%p) {held} : !wg.barrier<2>
+    %j = arith.xori %i, %p : i32
+    wg.barrier_wait %bar[%j] parity(%p) {held} : !wg.barrier<2>
+    wg.barrier_wait %bar[%i] parity(%p) : !wg.barrier<2>
+    wg.barrier_wait %bar[%i] parity(%p) {held} : !wg.barrier<2>
+    wg.barrier_arrive %bar[%i] : !wg.barrier<2>
+    wg.barrier_wait %bar[%i] parity(%p) {held} : !wg.barrier<2>
+    gpu.return
+  }
+
   // CHECK-LABEL: llvm.func @cluster
   // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
   // CHECK-SAME: wg.shared_bytes = 1024 : i32

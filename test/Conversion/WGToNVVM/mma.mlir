@@ -158,4 +158,28 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %d3 = wg.mma %a3, %b3, %sums accumulate(%w) {unsigned_b} : !wg.buffer<64x32xi8, swizzle = 32>, !wg.buffer<32x8xi8, order = [0, 1], swizzle = 32>, !wg.pending<tensor<64x8xi32, #acc>>
     gpu.return
   }
+
+  // A product behind another needs no fence where the loop carries its registers; one whose sum the step computes does.
+  // CHECK-LABEL: llvm.func @fences
+  // CHECK: setp.eq.u32 always, 0, 0;\0Awgmma.fence.sync.aligned;
+  // CHECK: setp.eq.u32 always, 0, 0;\0Aadd.s32 low
+  // CHECK: arith.addf
+  // CHECK: setp.eq.u32 always, 0, 0;\0Awgmma.fence.sync.aligned;
+  gpu.func @fences(%n: i32, %t: tensor<64x8xf32, #acc>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %a = wg.alloc_buffer {offset = 0 : i32} : !wg.buffer<64x64xbf16, swizzle = 128>
+    %b = wg.alloc_buffer {offset = 8192 : i32} : !b
+    %acc = wg.acc : !pending
+    %r:3 = scf.for %k = %c0 to %n step %c1 iter_args(%x = %acc, %y = %acc, %z = %t) -> (!pending, !pending, tensor<64x8xf32, #acc>) : i32 {
+      %d = wg.mma %a, %b, %x : !wg.buffer<64x64xbf16, swizzle = 128>, !b, !pending
+      %e = wg.mma %a, %b, %y : !wg.buffer<64x64xbf16, swizzle = 128>, !b, !pending
+      %twice = arith.addf %z, %z : tensor<64x8xf32, #acc>
+      %from = wg.acc from(%twice) : !pending
+      %f = wg.mma %a, %b, %from : !wg.buffer<64x64xbf16, swizzle = 128>, !b, !pending
+      %w = wg.wait %f in_flight(0) : !pending -> tensor<64x8xf32, #acc>
+      scf.yield %d, %e, %w : !pending, !pending, tensor<64x8xf32, #acc>
+    }
+    gpu.return
+  }
 }

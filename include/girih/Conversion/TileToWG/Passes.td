@@ -6,6 +6,52 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TilePipelineProducts : Pass<"tile-pipeline-products", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Let the second of two chained products run under the step after its own";
+  let description = [{
+    In a loop whose step has a product, something computed from it, and a product of that (attention: scores, softmax,
+    weighted values), tensor cores idle while the rest computes, and the other way round. The second product of a step
+    moves into the next one, behind the first product there: both are started, and the second one need not be done before
+    what depends on its sum. The first step stands before the loop without it, and the last product behind; a loop that
+    runs no time gives what it starts with.
+
+    ```mlir
+    %r:2 = scf.for %j = %low to %high step %c1 iter_args(%sum = %sum0, %top = %top0) {
+      %s = tile.dot %q, %k_j
+      %top1, %p, %shrink = ...%s, %top...
+      %o = arith.mulf %sum, %shrink
+      %sum1 = tile.dot %p, %v_j, %o
+      scf.yield %sum1, %top1
+    }
+    // becomes
+    %any = arith.cmpi slt, %low, %high
+    %r:2 = scf.if %any {
+      %s = tile.dot %q, %k_low
+      %top1, %p, %shrink = ...%s, %top0...
+      %o = arith.mulf %sum0, %shrink
+      %l:3 = scf.for %j = %low + 1 to %high step %c1 iter_args(%o_ = %o, %top = %top1, %p_ = %p) {
+        %s = tile.dot %q, %k_j
+        %sum = tile.dot %p_, %v_(j-1), %o_             // in flight until %sum is read
+        %top1, %p, %shrink = ...%s, %top...
+        %o = arith.mulf %sum, %shrink
+        scf.yield %o, %top1, %p
+      }
+      %sum = tile.dot %l#2, %v_(high-1), %l#0
+      scf.yield %sum, %l#1
+    } else {
+      scf.yield %sum0, %top0
+    }
+    ```
+
+    A remark says where it does so; and of every other loop with two products in its step, why not. Of several loops that
+    continue each other's sums, as those of blocks with and without a mask, the one with the shortest step is taken: the step
+    stands in the code once more.
+
+    Preconditions: none; kernels that are in the wg phase already are left as they are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
   let summary = "Give kernels of the tile phase their roles";
   let description = [{
@@ -34,10 +80,12 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
     around the load and of the numbers that its place depends on. Loads of one block that the same products read share the
     slots of a ring. A loop whose products all add to what it carries becomes a `wg.fill` in the one role and a `wg.drain`
     with one step in flight in the other; everywhere else the role @compute gets a slot before its first reader, waits for
-    each product, and gives the slot back after its last one. What TMA cannot do (a remark at the load says why) is loaded
+    a product where its result is used first, or at the end of the block, and gives the slot back after that. Products that
+    stand one behind the other get their slots before the first. What TMA cannot do (a remark at the load says why) is loaded
     by the role @compute, and put into a buffer of its own before the product: rows that are listed, slices of K and the
     like as loads whose tiles are stored at once, which `convert-wg-to-nvvm` makes copies by cp.async. An operand A that is
-    computed stays in registers. A store of what products gave, in rows, goes out in chunks of 128 bytes of a row through a
+    computed stays in registers. One of 16 bits that every step of a loop reads is loaded from its slot into registers before
+    (`keep-operands`), if they are enough beside what the loop's products need. A store of what products gave, in rows, goes out in chunks of 128 bytes of a row through a
     store ring; one to a slice, whose end TMA does not know, if the tile lies inside it, and else from registers.
 
     ```mlir
@@ -144,6 +192,10 @@ def TileSpecialize : Pass<"tile-specialize", "::mlir::ModuleOp"> {
 
     Preconditions: kernels have one block.
   }];
+  let options = [
+    Option<"keepOperands", "keep-operands", "bool", "true",
+           "Load operands that every step of a loop reads into registers, if they fit">,
+  ];
   let dependentDialects = ["::girih::wg::WGDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 

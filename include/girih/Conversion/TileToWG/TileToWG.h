@@ -36,6 +36,9 @@ inline constexpr llvm::StringLiteral kNeutralAttr = "tile.neutral";
 /// Whether a kernel has no roles yet: neither wg.specialize nor a number of threads of its own.
 bool isInTilePhase(mlir::gpu::GPUFuncOp kernel);
 
+/// Lets products run under the steps of loops that follow theirs; see `tile-pipeline-products`.
+void pipelineProducts(mlir::gpu::GPUFuncOp kernel);
+
 /// Makes the body of a kernel without tile.dot one role; see `tile-specialize`. Fails, with an
 /// error, if the kernel's hints cannot be followed.
 mlir::LogicalResult specializeWithoutProducts(mlir::gpu::GPUFuncOp kernel);
@@ -50,8 +53,10 @@ mlir::LogicalResult assignLayouts(mlir::gpu::GPUFuncOp kernel,
                                   const AssignLayoutsOptions &options = {});
 
 /// Makes roles of the body of a kernel with products: one that loads what TMA can bring, one that
-/// computes; see `tile-specialize`. Fails, with an error, if the kernel's hints cannot be followed.
-mlir::LogicalResult specializeProducts(mlir::gpu::GPUFuncOp kernel);
+/// computes; see `tile-specialize`. `keepsOperands`: what every step of a loop multiplies with is
+/// kept in registers if they are enough. Fails, with an error, if the kernel's hints cannot be
+/// followed.
+mlir::LogicalResult specializeProducts(mlir::gpu::GPUFuncOp kernel, bool keepsOperands);
 
 /// Derives the register budgets of the roles that tile-specialize has made; see
 /// `wg-budget-registers`. Fails, with an error, if the tiles that a product needs do not fit.
