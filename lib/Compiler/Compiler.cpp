@@ -13,8 +13,10 @@
 #include "girih/Pipelines/Pipelines.h"
 #include "girih/Target/ChildProcess.h"
 #include "girih/Target/CodeGen.h"
+#include "girih/Target/DeviceFunctions.h"
 #include "girih/Target/Locations.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -123,6 +125,8 @@ struct Compiler::Impl {
                 const target::TargetSpec &spec, image::LocationTable &table, Result &result);
   bool assemble(mlir::ModuleOp module, const Options &options, const target::TargetSpec &spec,
                 const image::LocationTable &table, Result &result);
+  bool addDeviceFunctions(mlir::gpu::GPUModuleOp device, const target::Toolchain &tools,
+                          const target::TargetSpec &spec, Result &result);
   void disassemble(const target::Toolchain &tools, Result &result);
 
   std::unique_ptr<mlir::MLIRContext> context;
@@ -248,6 +252,41 @@ bool Compiler::Impl::generate(mlir::ModuleOp module, mlir::gpu::GPUModuleOp devi
   if (!ptx)
     return false;
   result.ptx = std::move(*ptx);
+  return addDeviceFunctions(device, options.tools, spec, result);
+}
+
+/// Functions of the user's in CUDA C++: declared in the module, with their text.
+bool Compiler::Impl::addDeviceFunctions(mlir::gpu::GPUModuleOp device,
+                                        const target::Toolchain &tools,
+                                        const target::TargetSpec &spec, Result &result) {
+  std::vector<target::DeviceSource> sources;
+  std::vector<std::string> names;
+  for (auto function : device.getOps<mlir::LLVM::LLVMFuncOp>()) {
+    auto cuda = function->getAttrOfType<mlir::DictionaryAttr>("girih.cuda");
+    if (!cuda)
+      continue;
+    auto text = [&](llvm::StringRef key) {
+      auto value = cuda.getAs<mlir::StringAttr>(key);
+      return value ? value.str() : std::string();
+    };
+    auto line = cuda.getAs<mlir::IntegerAttr>("line");
+    target::DeviceSource source{text("source"), text("file"), line ? line.getInt() : 1, {}};
+    // One text may hold several functions, and is compiled once.
+    auto same = llvm::find_if(sources, [&](const target::DeviceSource &other) {
+      return other.source == source.source && other.file == source.file &&
+             other.line == source.line;
+    });
+    if (same == sources.end())
+      same = sources.insert(sources.end(), std::move(source));
+    same->wrappers.push_back(text("wrapper"));
+    names.push_back(function.getName().str());
+  }
+  for (auto [index, source] : llvm::enumerate(sources)) {
+    auto ptx = target::compileDeviceSource(source, tools, spec.chip, result.diagnostics);
+    if (!ptx)
+      return false;
+    result.ptx = target::mergeFunctions(result.ptx, *ptx, names, "__" + std::to_string(index));
+  }
   return true;
 }
 

@@ -60,6 +60,13 @@ Toolchain target::findToolchain(const std::string &ptxasOption) {
     tools.ptxas = join(home, "bin/ptxas");
     tools.nvdisasm = join(home, "bin/nvdisasm");
     tools.libdevice = join(home, "nvvm/libdevice/libdevice.10.bc");
+    tools.include = join(home, "include");
+    // A wheel has the first, a toolkit one of the others.
+    for (const char *name : {"lib/libnvrtc.so.13", "lib64/libnvrtc.so.13", "lib64/libnvrtc.so"}) {
+      tools.nvrtc = join(home, name);
+      if (llvm::sys::fs::exists(tools.nvrtc))
+        break;
+    }
   }
   std::string fromEnvironment = environment("GIRIH_PTXAS");
   if (!fromEnvironment.empty())

@@ -31,6 +31,7 @@ from girih.dtypes import (
 )
 from girih.errors import CompileError, DeviceError, GirihError, LaunchError
 from girih.lang.annotations import const
+from girih.lang.cuda import cuda_function, ptx
 from girih.lang.debug import assert_
 from girih.lang.debug import print_ as print
 from girih.lang.function import function
@@ -88,6 +89,7 @@ _LAZY = {
     "Array": "girih.runtime.array",
     "Graph": "girih.runtime.graph",
     "asarray": "girih.runtime.array",
+    "autotune": "girih.tune.tuner",
     "empty": "girih.runtime.array",
     "from_dlpack": "girih.runtime.array",
     "ArraySpec": "girih.lang.spec",
@@ -115,6 +117,7 @@ if TYPE_CHECKING:
     from girih.runtime.array import empty as empty
     from girih.runtime.array import from_dlpack as from_dlpack
     from girih.runtime.graph import Graph as Graph
+    from girih.tune.tuner import autotune as autotune
 else:
     from girih.lang.annotations import In, InOut, Out
 
@@ -156,6 +159,7 @@ __all__ = [
     "ceil",
     "compile_all",
     "const",
+    "cuda_function",
     "coords",
     "cos",
     "cumsum",
@@ -189,6 +193,7 @@ __all__ = [
     "min",
     "minimum",
     "philox",
+    "ptx",
     "print",
     "rand",
     "range",

@@ -211,7 +211,7 @@ static int printLibrary(dl_phdr_info *info, size_t, void *) {
 static int printFiles(const target::Toolchain &tools) {
   llvm::outs() << llvm::sys::fs::getMainExecutable(nullptr, nullptr) << "\n";
   dl_iterate_phdr(printLibrary, nullptr);
-  llvm::outs() << tools.ptxas << "\n" << tools.libdevice << "\n";
+  llvm::outs() << tools.ptxas << "\n" << tools.libdevice << "\n" << tools.nvrtc << "\n";
   for (const std::string &missing : tools.missing)
     llvm::outs() << missing << "\n";
   return 0;

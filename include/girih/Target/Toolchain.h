@@ -21,6 +21,8 @@ struct Toolchain {
   std::string ptxas;
   std::string nvdisasm;
   std::string libdevice; ///< libdevice.10.bc
+  std::string nvrtc;     ///< libnvrtc.so, which compiles CUDA C++
+  std::string include;   ///< headers for it
   /// Folders of toolkits that would have come first and are not there.
   std::vector<std::string> missing;
 };

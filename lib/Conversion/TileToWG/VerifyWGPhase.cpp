@@ -1,5 +1,7 @@
-// verify-wg-phase: tiles have layouts, products are wgmmas.
+// verify-wg-phase: tiles have layouts that threads can hold, products are wgmmas.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LayoutProblem.h"
 
 #include "girih/Conversion/TileToWG/TileToWG.h"
 
@@ -24,6 +26,23 @@ static Type findOpenTile(Operation *op) {
   return {};
 }
 
+/// A thread has 255 registers (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability"). What is loaded and stored again at once may exceed them; a tile that takes several
+/// times as many cannot be meant, and would keep the compiler busy for a minute.
+constexpr int64_t kRegisters = 255, kMost = 4 * kRegisters;
+
+/// How many registers a tile takes of each thread; 0 for what costs none.
+static int64_t registersOf(Operation *op) {
+  int64_t most = 0;
+  for (Type type : op->getResultTypes())
+    if (isTile(type) && !isFreeTile(op)) {
+      auto tile = cast<RankedTensorType>(type);
+      int64_t bits = std::max<int64_t>(8, tile.getElementTypeBitWidth());
+      most = std::max<int64_t>(most, getLayout(tile).getElementsPerThread() * bits / 32);
+    }
+  return most;
+}
+
 namespace {
 struct VerifyWGPhase : impl::VerifyWGPhaseBase<VerifyWGPhase> {
   void runOnOperation() override {
@@ -42,6 +61,12 @@ struct VerifyWGPhase : impl::VerifyWGPhaseBase<VerifyWGPhase> {
       if (Type type = findOpenTile(op)) {
         op->emitOpError("has a tile without a layout in the wg phase, ")
             << type << "; expected wg-assign-layouts to have given it one";
+        return WalkResult::interrupt();
+      }
+      if (int64_t registers = registersOf(op); registers > kMost) {
+        op->emitError("this tile takes ")
+            << registers << " registers of each thread, which has " << kRegisters
+            << "; expected a smaller tile, or more warps: gr.tiles(..., warps=8)";
         return WalkResult::interrupt();
       }
       return WalkResult::advance();

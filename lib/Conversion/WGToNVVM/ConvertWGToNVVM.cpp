@@ -90,6 +90,7 @@ LogicalResult convertWGToNVVM(gpu::GPUModuleOp module) {
   populateLocalPatterns(converter, patterns, state);
   populateTilePatterns(converter, patterns, state);
   populateCastPatterns(converter, patterns);
+  populateDeviceCodePatterns(converter, patterns);
   populateCombinePatterns(converter, patterns, state);
   populateShapePatterns(converter, patterns, state);
   populateConvertLayoutPatterns(converter, patterns, state);

@@ -102,6 +102,9 @@ void populateLocalPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
                            const ConversionState &state);
 /// tile.cast; arith.truncf and extf of tiles.
 void populateCastPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// Calls of device functions, PTX of the user's.
+void populateDeviceCodePatterns(const mlir::TypeConverter &converter,
+                                mlir::RewritePatternSet &patterns);
 /// tile.reduce and tile.scan.
 void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, const ConversionState &state);

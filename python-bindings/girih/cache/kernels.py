@@ -91,6 +91,12 @@ def program(request: Request) -> tuple[CompiledProgram, Captured]:
     return found, inputs.captured
 
 
+def compiler_identity() -> str:
+    """What identifies the code that compiles; "" if nobody knows."""
+    known = _toolchain()
+    return known.identity if known else ""
+
+
 @functools.cache
 def _toolchain() -> Toolchain | None:
     """What compiles in this process; None if its files have changed since it began, so that nobody knows."""

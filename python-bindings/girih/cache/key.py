@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from girih.dtypes import DType
 from girih.lang.builtin import Builtin
+from girih.lang.cuda import CudaFunction
 from girih.lang.function import DeviceFunction, outer_names
 from girih.lang.passed import LambdaDefinition, PassedFunction, as_constant
 from girih.lang.source import Definition
@@ -108,6 +109,8 @@ class Inputs:
             return f"{type(value).__name__} {self.function(value.definition)}"
         if isinstance(value, ModuleType):
             return self._module(value, names)
+        if isinstance(value, CudaFunction):
+            return f"CUDA C++ {value.key()}"
         if isinstance(value, Builtin):
             return f"builtin {value.name}"
         if isinstance(value, BuiltinFunctionType):
@@ -145,7 +148,8 @@ class Inputs:
         names: tuple[str, ...],
     ) -> None:
         self.add(label, self.describe(label, value, names))
-        if not isinstance(value, Builtin) and is_constant(as_constant(value)):
+        ours = isinstance(value, Builtin) and not isinstance(value, CudaFunction)
+        if not ours and is_constant(as_constant(value)):
             self.captured[look_up, name] = value
 
 

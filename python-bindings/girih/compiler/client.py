@@ -104,6 +104,13 @@ def _error(
     return CompileError(message, known[0] if known else None, called_from=tuple(known[1:]))
 
 
+def _text_of(location: dict[str, Any]) -> str | None:
+    """The text of a line that is in no function: of CUDA C++."""
+    import linecache
+
+    return linecache.getline(location["file"], location["line"]).rstrip("\n") or None
+
+
 def _place(location: dict[str, Any], sources: dict[str, Source]) -> Place | None:
     if not location.get("file"):
         return None
@@ -114,6 +121,6 @@ def _place(location: dict[str, Any], sources: dict[str, Source]) -> Place | None
         location["line"],
         max(0, location["column"] - 1),
         None,
-        source.line(location["line"]) if source else None,
+        source.line(location["line"]) if source else _text_of(location),
         function,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -103,13 +104,14 @@ class Context:
         self.decorators = source.definition.decorator_list
         # Whether all CTAs of a launch must be on the device at once.
         self.resident = False
+        # Functions in CUDA C++ by symbol, and their declarations.
+        self._device_functions: dict[str, tuple[object, str]] = {}
         self.tile_code: Place | None = None  # the first code at tile level
         self.team_roles: list[str] | None = (
             None  # of the wg functions that code at tile level calls
         )
         self._allocated: dict[tuple[str, str], str] = {}
         self.sources: dict[str, Source] = {}
-        # Names from outside that were read as constants: how to look each up, and what it was.
         self.naming = ""  # what the user calls the value being computed
         self.layouts: dict[str, str] = {}
         self._hoisted: dict[str, str] = {}
@@ -118,6 +120,20 @@ class Context:
         self._frames: list[tuple[Source, ast.AST, str]] = []
         self._located: dict[tuple[str, int, int, str], str] = {}
         self.enter_source(source, source.definition)
+
+    def device_function(self, symbol: str, function: object, declare: Callable[[str], str]) -> str:
+        """The symbol of a function in CUDA C++, which is declared once; others of its name get numbers."""
+        name, count = symbol, 1
+        while name in self._device_functions and self._device_functions[name][0] is not function:
+            count += 1
+            name = f"{symbol}_{count}"
+        if name not in self._device_functions:
+            self._device_functions[name] = function, declare(name)
+        return name
+
+    def device_declarations(self) -> list[str]:
+        """The declarations of functions in CUDA C++."""
+        return [text for _, text in self._device_functions.values()]
 
     # Where we are in the user's text.
 

@@ -145,6 +145,7 @@ def _render(cx: Context, source: Source, passed: dict[str, str]) -> str:
         *(f"{alias} = {text}" for text, alias in cx.layouts.items()),
         f"module attributes {{girih.sources = [{', '.join(_source_entry(s) for s in cx.sources.values())}]}} {{",
         f"  gpu.module @{name}_device [{TARGET}] {{",
+        *(f"    {text} {location}" for text in cx.device_declarations()),
         f"    gpu.func @{name}({', '.join(f'{a.name}: {a.type} {location}' for a in arguments)}) kernel{stated} {{",
         *cx.builder.block.render(),
         *(

@@ -31,3 +31,16 @@ gpu.module @device {
     gpu.return
   }
 }
+
+// -----
+
+#huge = #wg.layout<{register: [[0,1],[0,2],[0,4],[0,8],[0,16],[0,32],[0,64],[0,128],[0,256],[0,512],[0,1024]], lane: [[0,2048],[0,4096],[0,8192],[0,16384],[0,32768]], warp: [[0,65536],[0,131072]]}>
+gpu.module @device {
+  gpu.func @huge(%x: f32) {
+    // What is the same everywhere costs no registers.
+    %t = tensor.splat %x : tensor<262144xf32, #huge>
+    // expected-error @+1 {{this tile takes 2048 registers of each thread, which has 255; expected a smaller tile, or more warps: gr.tiles(..., warps=8)}}
+    %u = arith.addf %t, %t : tensor<262144xf32, #huge>
+    gpu.return
+  }
+}

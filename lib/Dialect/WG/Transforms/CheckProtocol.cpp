@@ -4,6 +4,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "girih/Dialect/Tile/IR/Tile.h"
 #include "girih/Dialect/WG/Transforms/Passes.h"
 #include "girih/Dialect/WG/Transforms/RingProtocol.h"
 #include "girih/Dialect/WG/Transforms/Transforms.h"
@@ -150,6 +151,18 @@ private:
       return report(std::move(error));
     }
     state.inFlight.push_back(std::move(group));
+  }
+
+  /// ptxas keeps a real call, and the registers that a call may use are those of a wgmma in flight.
+  void callFunction(tile::DeviceCallOp call, State &state) {
+    if (state.inFlight.empty())
+      return;
+    InFlightDiagnostic error =
+        call.emitError("a CUDA C++ function is called while a wgmma is in flight; expected wg.wait "
+                       "in_flight(0) before the call, or the call outside of the main loop");
+    error.attachNote(state.inFlight.back().mma->getLoc())
+        << "the wgmma starts here, and nothing has waited for it";
+    report(std::move(error));
   }
 
   void waitFor(int64_t inFlight, State &state) {
@@ -306,6 +319,8 @@ private:
         freeSlot(free, *slot, 0, state);
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
       startProduct(mma, state);
+    } else if (auto call = dyn_cast<tile::DeviceCallOp>(op)) {
+      callFunction(call, state);
     } else if (auto wait = dyn_cast<WaitOp>(op)) {
       waitFor(wait.getInFlight(), state);
     } else if (auto acquire = dyn_cast<StoreAcquireOp>(op)) {

@@ -7,6 +7,7 @@
 include "girih/Dialect/Tile/IR/TileTypes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 
 def Tile_Rounding : I32EnumAttr<"Rounding", "rounding of a conversion", [
     I32EnumAttrCase<"NearestEven", 0, "rn">,
@@ -41,6 +42,52 @@ def Tile_CastOp : Tile_Op<"cast", [Pure]> {
                        UnitAttr:$saturate, UnitAttr:$unsigned_source, UnitAttr:$unsigned_result);
   let results = (outs AnyTypeOf<[Tile_Tile, Tile_Scalar]>:$result);
   let assemblyFormat = "$source (`rounding` $rounding^)? (`saturate` $saturate^)? attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_DeviceCallOp : Tile_Op<"device_call", [Elementwise, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "calls a device function for each element";
+  let description = [{
+    The function is written in CUDA C++: an `llvm.func` declaration in the same gpu.module with the attribute `girih.cuda`, a dictionary of
+    `source` (the user's text), `file` and `line` (where it begins) and `wrapper` (a function of C linkage under the symbol's
+    name that calls it). Its parameters and result are i32, i64, f32 and f64; narrower integers and floats of 16 bits
+    are passed as the bits of an i32 ([Compile.md](../Compile.md)). What it does besides is unknown, so calls are neither moved nor merged.
+
+    No wgmma may be in flight where it stands: a call keeps its values in the registers that calls have.
+
+    ```mlir
+    gpu.module @device {
+      llvm.func @half(f32) -> f32 attributes {girih.cuda = {source = "float half_of(float x) { return x / 2; }", file = "a.py", line = 3 : i64,
+          wrapper = "float half(float a) { return half_of(a); }"}}
+      func.func @halved(%t: tensor<64x32xf32>) -> tensor<64x32xf32> {
+        %h = tile.device_call @half(%t) : (tensor<64x32xf32>) -> tensor<64x32xf32>
+        return %h : tensor<64x32xf32>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyTypeOf<[Tile_Tile, Tile_Scalar]>>:$arguments);
+  let results = (outs AnyTypeOf<[Tile_Tile, Tile_Scalar]>:$result);
+  let assemblyFormat = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $result)";
+}
+
+def Tile_InlinePtxOp : Tile_Op<"inline_ptx", [Elementwise, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "PTX of the user's for each element";
+  let description = [{
+    In `text`, %0 is the result, %1 and so on are the operands, %% is a per cent sign. Registers are of the type's class: f32, f64, b16 (f16,
+    bf16 and i16), b32, b64; there are none for 8 and 1 bits. With `pure` it only computes its result; without, calls are neither moved
+    nor merged.
+
+    ```mlir
+    func.func @reciprocal(%t: tensor<64x32xf32>) -> tensor<64x32xf32> {
+      %r = tile.inline_ptx "rcp.approx.ftz.f32 %0, %1;"(%t) pure : (tensor<64x32xf32>) -> tensor<64x32xf32>
+      return %r : tensor<64x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$text, Variadic<AnyTypeOf<[Tile_Tile, Tile_Scalar]>>:$arguments, UnitAttr:$pure);
+  let results = (outs AnyTypeOf<[Tile_Tile, Tile_Scalar]>:$result);
+  let assemblyFormat = "$text `(` $arguments `)` (`pure` $pure^)? attr-dict `:` functional-type($arguments, $result)";
   let hasVerifier = 1;
 }
 
