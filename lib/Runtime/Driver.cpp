@@ -73,6 +73,7 @@ std::unique_ptr<Driver> Driver::load(const std::string &library, std::string &re
   driver->member = reinterpret_cast<decltype(driver->member)>(dlsym(handle, #function))
   GIRIH_FIND_OPTIONAL(reports, girihEmulatorReports);
   GIRIH_FIND_OPTIONAL(reportsJson, girihEmulatorReportsJson);
+  GIRIH_FIND_OPTIONAL(statsJson, girihEmulatorStatsJson);
   GIRIH_FIND_OPTIONAL(set, girihEmulatorSetOption);
   GIRIH_FIND_OPTIONAL(cancelLaunch, girihEmulatorCancel);
   GIRIH_FIND_OPTIONAL(progressOf, girihEmulatorProgress);
@@ -194,6 +195,11 @@ std::optional<Driver::Progress> Driver::progress() const {
   Progress progress;
   progressOf(&progress.ctasDone, &progress.ctas, &progress.warpInstructions);
   return progress;
+}
+
+std::string Driver::lastLaunchJson() const {
+  std::string json = textFrom(statsJson);
+  return json.empty() ? "{}" : json;
 }
 
 bool Driver::cancel() const {

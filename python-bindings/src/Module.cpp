@@ -50,6 +50,9 @@ NB_MODULE(_runtime, module) {
       nb::arg("option"), nb::arg("value"),
       "Sets an option of the emulated device for the launches that follow.");
   module.def(
+      "last_launch", [] { return rt::Device::get().driver().lastLaunchJson(); },
+      "What the emulated device counted in the last launch, as JSON; {} for a GPU.");
+  module.def(
       "multiprocessor_count", [] { return rt::Device::get().multiprocessorCount(); },
       "How many multiprocessors the device has.");
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import girih as gr
-from girih.compiler import parallel
+from girih import progress
 
 ROOM = np.zeros(100, np.float32)
 
@@ -107,9 +107,9 @@ def test_what_is_no_call_is_refused(call):
 
 
 def test_a_long_compilation_shows_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr(parallel, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     gr.compile_all([(shift, ROOM, ROOM, {"BLOCK": block}) for block in (32, 64)])
-    assert capsys.readouterr().err == "girih: compiling 2 kernels\n"
+    assert capsys.readouterr().err == "girih: compiling, 2 in all\n"
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     gr.compile_all([(shift, ROOM, ROOM, {"BLOCK": block}) for block in (32, 64)])
     shown = capsys.readouterr().err

@@ -70,6 +70,9 @@ public:
   /// Sets an option of the emulated device (girihEmulatorSetOption in CudaDriver.h lists them) for
   /// the launches that follow. Throws DeviceError for a GPU and for unknown options and values.
   void setOption(const std::string &option, const std::string &value) const;
+  /// What the emulated device counted in the last launch that has run (girihEmulatorStatsJson), "{}"
+  /// for a GPU.
+  std::string lastLaunchJson() const;
   /// Asks the emulated device to stop what runs. False if the driver cannot do that.
   bool cancel() const;
 
@@ -123,6 +126,7 @@ private:
 
   decltype(&cuda::girihEmulatorReports) reports = nullptr;
   decltype(&cuda::girihEmulatorReportsJson) reportsJson = nullptr;
+  decltype(&cuda::girihEmulatorStatsJson) statsJson = nullptr;
   decltype(&cuda::girihEmulatorSetOption) set = nullptr;
   decltype(&cuda::girihEmulatorCancel) cancelLaunch = nullptr;
   decltype(&cuda::girihEmulatorProgress) progressOf = nullptr;

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from girih.compiler.program import CompiledProgram
 from girih.errors import GirihError
+from girih.progress import Progress
 
 if TYPE_CHECKING:
     from girih.lang.kernel import Kernel
-
-# A compilation is worth a progress bar when it takes so many seconds.
-_PATIENCE = 1.0
-_WIDTH = 30
 
 
 def compile_all(calls: Iterable[Sequence[Any]], jobs: int | None = None) -> list[CompiledProgram]:
@@ -26,6 +20,19 @@ def compile_all(calls: Iterable[Sequence[Any]], jobs: int | None = None) -> list
     once, at most GIRIH_JOBS, by default the number of cores. From one second on, a bar on stderr shows how far
     it is. Raises the first call's error after all have been tried; it counts the others.
     """
+    results = compile_each(calls, jobs)
+    errors = [result for result in results if isinstance(result, GirihError)]
+    if errors:
+        if len(errors) > 1:
+            errors[0].add_note(f"{len(errors) - 1} more of {len(results)} kernels did not compile")
+        raise errors[0]
+    return [result for result in results if isinstance(result, CompiledProgram)]
+
+
+def compile_each(
+    calls: Iterable[Sequence[Any]], jobs: int | None = None
+) -> list[CompiledProgram | GirihError]:
+    """As compile_all; the error of a kernel that does not compile stands in its place."""
     from concurrent.futures import ThreadPoolExecutor
 
     from girih.compiler import worker
@@ -33,7 +40,7 @@ def compile_all(calls: Iterable[Sequence[Any]], jobs: int | None = None) -> list
     requests = [_split(call) for call in calls]
     if jobs is not None and jobs < 1:
         raise GirihError(f"compile_all: jobs is {jobs}, expected at least 1")
-    progress = _Progress(len(requests))
+    progress = Progress("compiling", len(requests))
 
     def compile_one(
         request: tuple[Kernel, tuple[Any, ...], dict[str, Any]],
@@ -49,18 +56,12 @@ def compile_all(calls: Iterable[Sequence[Any]], jobs: int | None = None) -> list
 
     with ThreadPoolExecutor(min(jobs or worker.jobs(), len(requests)) or 1) as pool:
         try:
-            results = list(pool.map(compile_one, requests))
+            return list(pool.map(compile_one, requests))
         except BaseException:  # Ctrl-C: those that run end soon, the others need not begin
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         finally:
             progress.close()
-    errors = [result for result in results if isinstance(result, GirihError)]
-    if errors:
-        if len(errors) > 1:
-            errors[0].add_note(f"{len(errors) - 1} more of {len(requests)} kernels did not compile")
-        raise errors[0]
-    return [result for result in results if isinstance(result, CompiledProgram)]
 
 
 def _split(call: Sequence[Any]) -> tuple[Kernel, tuple[Any, ...], dict[str, Any]]:
@@ -74,38 +75,3 @@ def _split(call: Sequence[Any]) -> tuple[Kernel, tuple[Any, ...], dict[str, Any]
     kernel, *args = call
     kwargs = args.pop() if args and isinstance(args[-1], dict) else {}
     return kernel, tuple(args), kwargs
-
-
-class _Progress:
-    """A bar in the last line of a terminal; elsewhere one line if it takes long."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-        self._begin = time.monotonic()
-        self._shown = False
-        self._lock = threading.Lock()
-
-    def step(self, name: str) -> None:
-        """One more is done."""
-        with self._lock:
-            self._done += 1
-            if time.monotonic() - self._begin < _PATIENCE or self._done == self._total:
-                return
-            if sys.stderr.isatty():
-                filled = _WIDTH * self._done // self._total
-                bar = "#" * filled + "." * (_WIDTH - filled)
-                print(
-                    f"\rgirih: compiling [{bar}] {self._done} of {self._total}, {name}\033[K",
-                    end="",
-                    file=sys.stderr,
-                    flush=True,
-                )
-            elif not self._shown:
-                print(f"girih: compiling {self._total} kernels", file=sys.stderr)
-            self._shown = True
-
-    def close(self) -> None:
-        """Takes the bar away."""
-        if self._shown and sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Choosing a kernel's constants by trying them: ``@gr.autotune``. See docs/Tuning.md."""
