@@ -259,7 +259,9 @@ class CudaStream:
 
 
 @pytest.mark.parametrize(
-    "stream", [None, 0, Stream(cuda_stream=0), Stream(ptr=0), CudaStream()], ids=str
+    "stream",
+    [None, 0, Stream(cuda_stream=0), Stream(ptr=0), CudaStream()],
+    ids=["none", "number", "cuda_stream", "ptr", "cuda_stream_protocol"],
 )
 def test_streams(stream, python_calls):
     x, y = ramp(128), gr.empty(128, gr.f32)

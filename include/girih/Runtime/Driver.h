@@ -70,8 +70,8 @@ public:
   /// Sets an option of the emulated device (girihEmulatorSetOption in CudaDriver.h lists them) for
   /// the launches that follow. Throws DeviceError for a GPU and for unknown options and values.
   void setOption(const std::string &option, const std::string &value) const;
-  /// What the emulated device counted in the last launch that has run (girihEmulatorStatsJson), "{}"
-  /// for a GPU.
+  /// What the emulated device counted in the last launch that has run (girihEmulatorStatsJson),
+  /// "{}" for a GPU.
   std::string lastLaunchJson() const;
   /// Asks the emulated device to stop what runs. False if the driver cannot do that.
   bool cancel() const;

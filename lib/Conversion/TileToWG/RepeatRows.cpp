@@ -1,6 +1,7 @@
 // Products of fewer than 16 rows: their rows are repeated until there are 16, which is what
-// mma.sync multiplies; of the equal results one is taken. SPDX-License-Identifier: Apache-2.0 WITH
-// LLVM-exception
+// mma.sync multiplies; of the equal results one is taken.
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProductPlan.h"
 #include "Roles.h"
