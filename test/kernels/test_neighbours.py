@@ -187,14 +187,12 @@ def packed_attention(
         low, high = offsets[g], offsets[g + 1]
         if m * BM < high - low:
             Q, K, V = q[low:high].tiles(BM, D), k[low:high].tiles(BN, D), v[low:high].tiles(BN, D)
-            acc, top, total = gr.zeros((BM, D)), gr.full((BM,), float("-inf")), gr.zeros((BM,))
+            given = Q[m, 0].load(), K, V, gr.arange(BM) + m * BM, high - low, scale, None, True, 0
+            acc, top, total = gr.zeros((BM, D)), gr.full((BM,), float("-inf")), gr.zeros((BM, 8))
             seen = min(high - low, (m + 1) * BM)
             for j in gr.range(gr.cdiv(seen, BN)):
-                acc, top, total = attend(
-                    Q[m, 0], K, V, j, acc, top, total,
-                    gr.arange(BM) + m * BM, high - low, scale, None, True, True, 0,
-                )  # fmt: skip
-            o[low:high].tiles(BM, D)[m, 0] = (acc / total[:, None]).to(o.dtype)
+                acc, top, total = attend(given, j, acc, top, total, True)
+            o[low:high].tiles(BM, D)[m, 0] = (acc / gr.sum(total, axis=1)[:, None]).to(o.dtype)
 
 
 def test_packed_sequences_do_not_see_each_other():

@@ -63,8 +63,9 @@ Machine::Progress Machine::wait(Warp &warp, const Event &event, const Effect &ef
   // Two phases at once look like none.
   if (barrier.completed > phase + 1 && !options.forgive)
     return fail({Fault::What::Overrun, {warp.id, &event}, barrier.last[0], *id, phase});
-  ++meeting.passed;
   mendingWaits |= mends && phase >= 0;
+  mendingSkips |= mends && phase < 0 && meeting.passed > 0;
+  ++meeting.passed;
   ++barrier.inTurn[warp.index % 4];
   for (int32_t k = 0; k < 2; ++k)
     if (warp.mask & (1 << k) && phase >= 0)

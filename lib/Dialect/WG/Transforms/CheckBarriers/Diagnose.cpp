@@ -159,14 +159,26 @@ private:
         RunOptions options;
         options.mending = {how, event->op};
         // To let the wait pass each time is not to mend it, unless it is for slots that are empty
-        // from the start.
-        if (rerun(options) || !(machine.mendedWaits() || isForEmptySlots(*event)))
+        // from the start, and as often as they are.
+        if (rerun(options) || machine.mendedSkips() ||
+            !(machine.mendedWaits() || isForEmptySlots(*event)) || arrivesTwiceAsBefore())
           continue;
         conclude(FaultClass::WrongParity, {warp, event}, fault.site);
         return true;
       }
     }
     return false;
+  }
+
+  /// Whether who arrived twice in one phase still does so after a rerun: then it does not come of
+  /// what was mended.
+  bool arrivesTwiceAsBefore() const {
+    if (suspicions.empty())
+      return false;
+    const Suspicion &first = suspicions.front();
+    return llvm::any_of(machine.suspicions(), [&](const Suspicion &left) {
+      return left.site.event == first.site.event && left.before.event == first.before.event;
+    });
   }
 
   /// Whether the event waits at the empty barriers of a ring.

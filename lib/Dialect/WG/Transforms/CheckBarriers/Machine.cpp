@@ -123,7 +123,7 @@ void Machine::reset() {
   stuck.clear();
   twice.clear();
   forgiven.clear();
-  mendingWaits = false;
+  mendingWaits = mendingSkips = false;
   runSteps = 0;
 }
 

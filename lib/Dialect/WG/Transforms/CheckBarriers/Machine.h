@@ -134,6 +134,9 @@ public:
   int32_t ctaOf(int32_t warp) const { return warps[warp].cta; }
   /// After a run: whether a mended wait has waited for anything.
   bool mendedWaits() const { return mendingWaits; }
+  /// After a run: whether a mended wait has let a warp pass a barrier as at the start, where it had
+  /// been before.
+  bool mendedSkips() const { return mendingSkips; }
   /// Whether all warps of a role have come to their end.
   bool hasEnded(unsigned role) const {
     return llvm::all_of(warps, [&](const Warp &warp) { return warp.role != role || warp.done; });
@@ -278,7 +281,7 @@ private:
   std::vector<Blocked> stuck;
   std::vector<Suspicion> twice;
   std::vector<int32_t> forgiven; ///< warps whose next wait passes
-  bool notesBlocked = false, mendingWaits = false;
+  bool notesBlocked = false, mendingWaits = false, mendingSkips = false;
   int64_t runSteps = 0, allSteps = 0;
 };
 
