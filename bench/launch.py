@@ -22,25 +22,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from _noop import noop_environment
+
 # Short runs, so that some of them have the processor to themselves.
 RUNS, REPETITIONS = 200, 2000
 
 
 def on_noop_driver() -> None:
     """Starts this program again with the driver that does nothing in front of any other."""
-    import girih._runtime
-
-    folder = Path(girih._runtime.__file__).absolute().parents[2] / "bench"
-    if not (folder / "libcuda.so.1").exists():
-        sys.exit(f"{folder}/libcuda.so.1 is missing: ./dev build")
-    if os.environ.get("GIRIH_DEVICE") == "cuda" and os.environ.get("GIRIH_BENCH") == str(folder):
+    environment = noop_environment()
+    folder = environment["GIRIH_BENCH"]
+    if os.environ.get("GIRIH_DEVICE") == "cuda" and os.environ.get("GIRIH_BENCH") == folder:
         return
+    os.environ |= environment
     os.environ |= {
-        "LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}",
-        "GIRIH_DEVICE": "cuda",
-        "GIRIH_BENCH": str(folder),
-        "TRITON_LIBCUDA_PATH": str(folder),
-        "TRITON_CACHE_DIR": str(folder / "triton"),
+        "TRITON_LIBCUDA_PATH": folder,
+        "TRITON_CACHE_DIR": f"{folder}/triton",
         "TRITON_DEFAULT_FP_FUSION": "1",  # says the default, so that Triton does not
     }
     os.execv(sys.executable, [sys.executable, *sys.argv])

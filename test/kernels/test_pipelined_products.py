@@ -6,7 +6,7 @@ import pytest
 
 import girih as gr
 from attention_support import check, tensors
-from girih import emulator
+from girih import bisect, emulator
 from girih.bisect import Call, optional_steps
 from girih.kernels.flash import flash_attention
 
@@ -33,6 +33,22 @@ def alternating(
             weights = gr.maximum(gr.dot(rows, K[j, 0].T), 0.0)
             acc = gr.dot(weights.to(q.dtype), V[j, 0], -acc)
         OUT[m, d] = acc
+
+
+@pytest.fixture(autouse=True, scope="module")
+def each_is_compiled_once():
+    """Calls that differ in their numbers only have one program."""
+    compile_module, known = bisect.compile_module, {}
+
+    def once(name, text, sources, without):
+        key = text, tuple(without)
+        if key not in known:
+            known[key] = compile_module(name, text, sources, without)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bisect, "compile_module", once)
+        yield
 
 
 def whole_numbers(seed):

@@ -93,6 +93,7 @@ class Store:
         self.limit = limit
         self.folder = os.path.join(root, f"v{FORMAT}")
         self._usable: bool | None = None
+        self._untrimmed = limit  # bytes written since; a process looks after its first entry
 
     def usable(self) -> bool:
         """Whether there is a folder that nobody else can write to. Says once why it is not used."""
@@ -149,7 +150,11 @@ class Store:
         """Publishes an entry; whether it is there now."""
         if not self.write_file(key + _SUFFIX, pack(key, entry)):
             return False
-        self.trim()
+        # All entries are looked at, so not each time.
+        self._untrimmed += len(entry.image) + len(entry.report)
+        if self._untrimmed > self.limit // 64:
+            self.trim()
+            self._untrimmed = 0
         return True
 
     def read_file(self, name: str) -> bytes | None:
