@@ -95,6 +95,12 @@ void addWarps(LayoutSpec &spec, const MmaShare &share, const Split &split, bool 
 
 int32_t mmaDepth(int32_t elementBits) { return elementBits == 64 ? 8 : 256 / elementBits; }
 
+/// Why an operand cannot be shared so; empty if it can.
+static std::string operandError(const MmaShare &share, int32_t elementBits) {
+  std::string error = shareError(share, elementBits);
+  return error.empty() ? multipleError("elements of K", share.depth, mmaDepth(elementBits)) : error;
+}
+
 Result<Layout> mmaAccumulator(const MmaShare &share) {
   if (std::string error = shareError(share, 32); !error.empty())
     return LayoutError{error};
@@ -109,10 +115,8 @@ Result<Layout> mmaAccumulator(const MmaShare &share) {
 
 Result<Layout> mmaOperandA(const MmaShare &share, int32_t elementBits) {
   int32_t step = mmaDepth(elementBits);
-  for (std::string error :
-       {shareError(share, elementBits), multipleError("elements of K", share.depth, step)})
-    if (!error.empty())
-      return LayoutError{error};
+  if (std::string error = operandError(share, elementBits); !error.empty())
+    return LayoutError{error};
   Split split(share);
   LayoutSpec spec = quads(elementBits, Dim::Col);
   spec.bases.push_back({Dim::Register, {8, 0}});
@@ -125,10 +129,8 @@ Result<Layout> mmaOperandA(const MmaShare &share, int32_t elementBits) {
 
 Result<Layout> mmaOperandB(const MmaShare &share, int32_t elementBits) {
   int32_t step = mmaDepth(elementBits);
-  for (std::string error :
-       {shareError(share, elementBits), multipleError("elements of K", share.depth, step)})
-    if (!error.empty())
-      return LayoutError{error};
+  if (std::string error = operandError(share, elementBits); !error.empty())
+    return LayoutError{error};
   Split split(share);
   LayoutSpec spec = quads(elementBits, Dim::Row);
   spec.bases.push_back({Dim::Register, {step / 2, 0}});

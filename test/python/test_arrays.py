@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from foreign_arrays import Tensor
 
 import girih
 from girih.runtime import bfloat16, device
@@ -453,20 +454,6 @@ def test_dlpack_objects_are_taken(versioned):
         girih.Array._from_dlpack(producer.capsule)
 
 
-class DLTensor(ctypes.Structure):
-    """dlpack.h, version 1.1."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-    ]
-
-
 # The codes of dlpack.h 1.1 (DLDataTypeCode).
 @pytest.mark.parametrize(
     ("dtype", "code", "bits"),
@@ -488,7 +475,7 @@ def test_dlpack_types(dtype, code, bits, versioned):
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = get(capsule, b"dltensor_versioned" if versioned else b"dltensor")
     # Before the tensor: version, context, deleter and flags.
-    tensor = DLTensor.from_address(address + (32 if versioned else 0))
+    tensor = Tensor.from_address(address + (32 if versioned else 0))
     assert (tensor.ndim, tensor.code, tensor.bits, tensor.lanes) == (1, code, bits, 1)
     again = girih.from_dlpack(Producer(array, versioned))
     assert again.dtype is dtype

@@ -31,9 +31,10 @@ void expandProducts(mlir::gpu::GPUFuncOp kernel, llvm::SmallVectorImpl<tile::Dot
 /// ones afterwards.
 void repeatRowsOfProducts(llvm::MutableArrayRef<tile::DotOp> dots);
 
-/// Ops of a kernel that stay before its roles, for all to use: scalars, views and the like that
-/// depend on nothing but parameters and each other, and what is allocated in shared memory.
-llvm::DenseSet<mlir::Operation *> sharedOps(mlir::Block &body);
+/// Ops of a kernel of which each role that needs one gets its own, in order. The others stay before
+/// the roles, for all to use: scalars, views and the like that depend on nothing but parameters and
+/// each other, and what is allocated in shared memory.
+llvm::SetVector<mlir::Operation *> clonedOps(mlir::Block &body);
 
 /// Makes the rings that a plan asks for.
 MadeRings makeRings(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ProductPlan &plan);

@@ -11,8 +11,9 @@ using namespace mlir;
 
 namespace girih::wg {
 
-DenseSet<Operation *> sharedOps(Block &body) {
+llvm::SetVector<Operation *> clonedOps(Block &body) {
   DenseSet<Operation *> shared;
+  llvm::SetVector<Operation *> cloned;
   for (Operation &op : body.without_terminator()) {
     bool tiles = llvm::any_of(op.getResultTypes(), tile::isTile);
     bool ready = llvm::all_of(op.getOperands(), [&](Value operand) {
@@ -22,8 +23,10 @@ DenseSet<Operation *> sharedOps(Block &body) {
       shared.insert(&op);
     else if (isa<AllocBufferOp, AllocBarrierOp, RingOp, StoreRingOp, TurnsOp>(op))
       shared.insert(&op);
+    else
+      cloned.insert(&op);
   }
-  return shared;
+  return cloned;
 }
 
 MadeRings makeRings(OpBuilder &builder, gpu::GPUFuncOp kernel, const ProductPlan &plan) {
@@ -87,11 +90,7 @@ LogicalResult specializeProducts(gpu::GPUFuncOp kernel, bool keepsOperands) {
     keepOperands(*plan);
 
   Block &body = kernel.getBody().front();
-  DenseSet<Operation *> shared = sharedOps(body);
-  llvm::SetVector<Operation *> cloned;
-  for (Operation &op : body.without_terminator())
-    if (!shared.contains(&op))
-      cloned.insert(&op);
+  llvm::SetVector<Operation *> cloned = clonedOps(body);
   auto isCloned = [&](Operation *op) { return cloned.contains(op); };
 
   Location loc = kernel.getLoc();

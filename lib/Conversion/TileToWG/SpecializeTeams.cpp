@@ -146,11 +146,7 @@ LogicalResult specializeTeams(gpu::GPUFuncOp kernel, ArrayRef<TeamOp> teams) {
   planStores(kernel, host, plan);
 
   Block &body = kernel.getBody().front();
-  DenseSet<Operation *> shared = sharedOps(body);
-  llvm::SetVector<Operation *> cloned;
-  for (Operation &op : body.without_terminator())
-    if (!shared.contains(&op))
-      cloned.insert(&op);
+  llvm::SetVector<Operation *> cloned = clonedOps(body);
   auto isCloned = [&](Operation *op) { return cloned.contains(op); };
 
   Location loc = kernel.getLoc();

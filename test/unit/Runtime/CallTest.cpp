@@ -14,15 +14,8 @@ using nlohmann::json;
 
 namespace {
 
-class CallTest : public FakeDeviceTest {
+class CallTest : public GemmTest {
 protected:
-  void SetUp() override {
-    FakeDeviceTest::SetUp();
-    fake().parameterSizes["matmul"] = {128, 128, 128, 4, 4};
-    testing::internal::CaptureStderr(); // the line about the device
-  }
-  void TearDown() override { testing::internal::GetCapturedStderr(); }
-
   static void setAll(Call &call, int64_t m, int64_t n, int64_t k) {
     call.set(0, matrix(DType::BF16, m, k));
     call.set(1, matrix(DType::BF16, k, n));

@@ -90,6 +90,17 @@ inline const char *const gemmManifest = R"({"schema":1,"name":"matmul","arch":"s
   {"op":"scalar","parameter":3},
   {"op":"launch","kernel":0,"grid":[9,10,8],"args":[11,12,13,1,14]}]})";
 
+/// With a driver that knows the GEMM's kernel; what the runtime says on stderr is not shown.
+class GemmTest : public FakeDeviceTest {
+protected:
+  void SetUp() override {
+    FakeDeviceTest::SetUp();
+    fake().parameterSizes["matmul"] = {128, 128, 128, 4, 4};
+    testing::internal::CaptureStderr(); // the line about the device
+  }
+  void TearDown() override { testing::internal::GetCapturedStderr(); }
+};
+
 inline ArrayArgument matrix(DType dtype, int64_t rows, int64_t columns,
                             uint64_t address = 0x10000) {
   return {address, dtype, {rows, columns}, {columns, 1}};

@@ -20,15 +20,8 @@ using testing::Not;
 
 namespace {
 
-class ProgramTest : public FakeDeviceTest {
+class ProgramTest : public GemmTest {
 protected:
-  void SetUp() override {
-    FakeDeviceTest::SetUp();
-    fake().parameterSizes["matmul"] = {128, 128, 128, 4, 4};
-    testing::internal::CaptureStderr(); // the line about the device
-  }
-  void TearDown() override { testing::internal::GetCapturedStderr(); }
-
   std::vector<Argument> arguments(int64_t m, int64_t n, int64_t k) {
     return {matrix(DType::BF16, m, k), matrix(DType::BF16, k, n), matrix(DType::F32, m, n), 1.5};
   }
