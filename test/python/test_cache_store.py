@@ -1,5 +1,6 @@
 """The cache's files: whole or not there, whatever happens to them."""
 
+import fcntl
 import os
 import random
 import signal
@@ -165,6 +166,21 @@ def test_a_read_only_folder_serves_and_does_not_keep(store, monkeypatch):
 
 def _refuse(*arguments):
     raise PermissionError(30, "Read-only file system")
+
+
+def test_a_lock_ends_though_a_process_forked_meanwhile_lives_on(store):
+    with store.lock(KEY):
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+    try:
+        (name,) = (name for name in os.listdir(store.folder) if name.startswith("lock-"))
+        with open(os.path.join(store.folder, name)) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path):

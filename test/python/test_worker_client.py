@@ -117,3 +117,23 @@ def test_a_number_of_jobs_that_is_none(monkeypatch):
     with pytest.raises(GirihError) as info:
         jobs()
     assert str(info.value) == "GIRIH_JOBS is 'many': expected how many kernels to compile at once"
+
+
+def test_a_child_forked_during_a_request_compiles():
+    """Another thread's request holds a worker's lock when the process forks."""
+    workers = Workers()
+    request = {"id": 1, "mlir": "module {}", "arch": "sm_90a", "emit": ["tile"]}
+    workers.request(request)
+    with workers._workers[0]._lock:
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(20)  # ends a child that waits for ever
+                workers._forget()  # as the hook does for the workers of the process
+                reply, _ = workers.request(request)
+                workers.close()
+                os._exit(0 if reply["id"] == 1 else 1)
+            finally:
+                os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    workers.close()

@@ -214,6 +214,9 @@ class Store:
             yield
         finally:
             if file >= 0:
+                # A process forked meanwhile has the file open, too: closing it here would not end the lock.
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
                 os.close(file)
 
     def entries(self) -> list[tuple[str, int, float]]:

@@ -13,6 +13,8 @@ import struct
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from girih.compiler.path import compiler_path
@@ -108,35 +110,38 @@ class Workers:
     each core (GIRIH_JOBS says otherwise)."""
 
     def __init__(self) -> None:
-        self._workers: list[Worker] = []
         self._forget()
 
     def _forget(self) -> None:
-        # In a forked child too: whoever held a lock or a worker does so in the parent.
-        self._idle = list(self._workers)
+        # In a forked child too: the parent's threads may hold its workers' locks, and never let go here.
+        self._workers: list[Worker] = []
+        self._idle: list[Worker] = []
         self._places = threading.BoundedSemaphore(jobs())
 
     def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
         """As Worker.request, by a worker that is idle. Waits while there is none."""
-        with self._places:
-            # The last one used is the warmest.
-            worker = self._idle.pop() if self._idle else self._new()
-            try:
-                return worker.request(message)
-            finally:
-                self._idle.append(worker)
+        with self._worker() as worker:
+            return worker.request(message)
 
     def start(self) -> None:
         """Starts a worker without a request, so that it is warm when the first one comes."""
-        with self._places:
-            worker = self._idle.pop() if self._idle else self._new()
+        with self._worker() as worker:
             worker.start()
-            self._idle.append(worker)
 
     def close(self) -> None:
         """Ends all workers."""
         for worker in self._workers:
             worker.close()
+
+    @contextmanager
+    def _worker(self) -> Iterator[Worker]:
+        with self._places:
+            # The last one used is the warmest.
+            worker = self._idle.pop() if self._idle else self._new()
+            try:
+                yield worker
+            finally:
+                self._idle.append(worker)
 
     def _new(self) -> Worker:
         worker = Worker()
