@@ -4,6 +4,7 @@ import numpy as np
 
 import girih as gr
 from girih import wg
+from girih.kernels.matmul import load_tiles, store_tile
 
 
 @gr.kernel
@@ -15,10 +16,7 @@ def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
 
     @wg.role(warps=1, registers=40)
     def load():
-        for m, n in work:
-            for k, s in ring.fill(A.count[1]):
-                wg.tma(A[m, k], s.a)
-                wg.tma(B[k, n], s.b)
+        load_tiles(work, ring, A, B, 1)
 
     @wg.role(warpgroups=2, registers=232)
     def multiply():
@@ -28,10 +26,7 @@ def kernel(a: gr.In["M,K"], b: gr.In["K,N"], c: gr.Out["M,N"]):
                 acc = wg.mma(s.a, s.b, acc)
             t = gr.where(acc > 0, acc * 2, -acc) + gr.arange(128)
             t = t - gr.max(t, axis=1, keepdims=True)
-            for u in t.chunks(64, 64):
-                with out.slot() as o:
-                    o.write(u.to(c.dtype))
-                    wg.tma_store(o, C[m, n].at(u))
+            store_tile(t, out, C[m, n], 64, 64)
 
 
 def test_an_accumulator_in_functions_of_tiles():

@@ -8,6 +8,7 @@ import pytest
 import girih as gr
 from girih import wg
 from girih.cache.key import Inputs
+from girih.kernels.matmul import load_tiles
 
 X = np.linspace(-4, 4, 200, dtype=np.float32)
 
@@ -199,10 +200,7 @@ def test_no_call_while_a_wgmma_is_in_flight():
 
         @wg.role(warps=1, registers=40)
         def load():
-            for m, n in work:
-                for k, s in ring.fill(A.count[1]):
-                    wg.tma(A[m, k], s.a)
-                    wg.tma(B[k, n], s.b)
+            load_tiles(work, ring, A, B, 1)
 
         @wg.role(warpgroups=1, registers=232)
         def multiply():

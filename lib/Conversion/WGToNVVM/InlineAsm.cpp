@@ -5,10 +5,22 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace girih::wg {
+
+StringRef matrixTypeName(Type element, bool isUnsigned) {
+  return TypeSwitch<Type, StringRef>(element)
+      .Case<BFloat16Type>([](Type) { return "bf16"; })
+      .Case<Float16Type>([](Type) { return "f16"; })
+      .Case<Float8E4M3FNType>([](Type) { return "e4m3"; })
+      .Case<Float8E5M2Type>([](Type) { return "e5m2"; })
+      .Case<Float64Type>([](Type) { return "f64"; })
+      .Case<IntegerType>([&](Type) { return isUnsigned ? "u8" : "s8"; })
+      .Default([](Type) { return "tf32"; });
+}
 
 /// The register class of a type (LLVM Language Reference, "Supported Constraint Code List", NVPTX).
 static char constraintOf(Type type) {

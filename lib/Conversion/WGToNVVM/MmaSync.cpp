@@ -9,26 +9,12 @@
 #include "girih/Layout/MmaFragments.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace girih::wg {
 
 namespace {
-
-/// What the instruction's name calls an element type (PTX ISA 9.0, 9.7.14.5.14; the verifier of
-/// wg.mma_sync knows no other).
-StringRef nameOf(Type element, bool isUnsigned) {
-  return TypeSwitch<Type, StringRef>(element)
-      .Case<BFloat16Type>([](Type) { return "bf16"; })
-      .Case<Float16Type>([](Type) { return "f16"; })
-      .Case<Float8E4M3FNType>([](Type) { return "e4m3"; })
-      .Case<Float8E5M2Type>([](Type) { return "e5m2"; })
-      .Case<Float64Type>([](Type) { return "f64"; })
-      .Case<IntegerType>([&](Type) { return isUnsigned ? "u8" : "s8"; })
-      .Default([](Type) { return "tf32"; });
-}
 
 /// "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32".
 std::string instructionOf(MmaSyncOp op) {
@@ -37,8 +23,8 @@ std::string instructionOf(MmaSyncOp op) {
   std::string sumName = sum.isInteger() ? "s32" : sum.isF64() ? "f64" : "f32";
   return "mma.sync.aligned.m16n8k" +
          llvm::itostr(mmaDepth(static_cast<int32_t>(getStorageBits(a)))) + ".row.col." + sumName +
-         "." + nameOf(a, op.getUnsignedA()).str() + "." + nameOf(b, op.getUnsignedB()).str() + "." +
-         sumName;
+         "." + matrixTypeName(a, op.getUnsignedA()).str() + "." +
+         matrixTypeName(b, op.getUnsignedB()).str() + "." + sumName;
 }
 
 /// The registers of a fragment as the instruction names them: f64 as it is, all else as bits.

@@ -7,7 +7,6 @@
 #include "girih/Conversion/WGToNVVM/Registers.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -15,25 +14,13 @@ namespace girih::wg {
 
 namespace {
 
-/// What the instruction's name calls an element type (PTX ISA 9.0, 9.7.15.5.2; the verifier of
-/// wg.mma knows no other).
-StringRef nameOf(Type element, bool isUnsigned) {
-  return TypeSwitch<Type, StringRef>(element)
-      .Case<BFloat16Type>([](Type) { return "bf16"; })
-      .Case<Float16Type>([](Type) { return "f16"; })
-      .Case<Float8E4M3FNType>([](Type) { return "e4m3"; })
-      .Case<Float8E5M2Type>([](Type) { return "e5m2"; })
-      .Case<IntegerType>([&](Type) { return isUnsigned ? "u8" : "s8"; })
-      .Default([](Type) { return "tf32"; });
-}
-
 /// "k16.f32.bf16.bf16": the depth of one instruction and the types of D, A and B.
 std::string typesOf(const WgmmaRequest &request) {
   int64_t bits = getStorageBits(request.bType);
   return "k" + llvm::itostr(8 * kWgmmaKBytes / bits) +
          (request.aType.isInteger() ? ".s32." : ".f32.") +
-         nameOf(request.aType, request.aUnsigned).str() + "." +
-         nameOf(request.bType, request.bUnsigned).str();
+         matrixTypeName(request.aType, request.aUnsigned).str() + "." +
+         matrixTypeName(request.bType, request.bUnsigned).str();
 }
 
 /// The low half of a descriptor whose start address is `address` (in 16 bytes). The start address

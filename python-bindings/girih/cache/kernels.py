@@ -81,13 +81,11 @@ def program(request: Request) -> tuple[CompiledProgram, Captured]:
     inputs.add("the architecture", architecture())
     inputs.add("the runtime", str(RUNTIME_ABI))
     key = digest("\0".join(f"{label}\0{text}" for label, text in inputs.parts).encode())
-    # What is dumped is made anew, since an entry holds the last stage only.
-    found = None if dump_folder() else _load(key, inputs)
+    found = _load(key, inputs)
     if found is None:
         with store().lock(key):
             # Whoever held the lock may have compiled it.
-            found = None if dump_folder() else _load(key, inputs)
-            found = found or _compile_and_keep(key, known, inputs, request)
+            found = _load(key, inputs) or _compile_and_keep(key, known, inputs, request)
     return found, inputs.captured
 
 
@@ -113,7 +111,8 @@ def _toolchain() -> Toolchain | None:
 
 
 def _load(key: str, inputs: Inputs) -> CompiledProgram | None:
-    entry = store().read(key)
+    # What is dumped is made anew, since an entry holds the last stage only.
+    entry = None if dump_folder() else store().read(key)
     if entry is None:
         return None
     places = {

@@ -15,14 +15,8 @@ def accumulator(rows: int, columns: int, warpgroups: int) -> str:
     repeats = []
     if columns > 8:
         repeats.append(f"register: [0,8] x {columns // 8}")
-    blocks = rows // (64 * warpgroups)
-    if blocks > 1:
-        repeats.append(f"register: [64,0] x {blocks}")
-    if warpgroups > 1:
-        repeats.append(f"warpgroup: [{64 * blocks},0] x {warpgroups}")
-    repeat = f" repeat {{{', '.join(repeats)}}}" if repeats else ""
     atom = "{register: [[0,1],[8,0]], lane: [[0,2],[0,4],[1,0],[2,0],[4,0]], warp: [[16,0],[32,0]]}"
-    return f"#wg.layout<{atom}{repeat}>"
+    return _over_rows(atom, repeats, rows, warpgroups)
 
 
 def operand_a(rows: int, depth: int, bits: int, warpgroups: int) -> str:
@@ -39,11 +33,16 @@ def operand_a(rows: int, depth: int, bits: int, warpgroups: int) -> str:
     repeats = []
     if depth > step:
         repeats.append(f"register: [0,{step}] x {depth // step}")
+    atom = f"{{register: [{','.join(bases)}], lane: {lanes}, warp: [[16,0],[32,0]]}}"
+    return _over_rows(atom, repeats, rows, warpgroups)
+
+
+def _over_rows(atom: str, repeats: list[str], rows: int, warpgroups: int) -> str:
+    """An instruction's layout, which has 64 rows, repeated over ``rows``: in a thread, then over warpgroups."""
     blocks = rows // (64 * warpgroups)
     if blocks > 1:
-        repeats.append(f"register: [64,0] x {blocks}")
+        repeats = [*repeats, f"register: [64,0] x {blocks}"]
     if warpgroups > 1:
-        repeats.append(f"warpgroup: [{64 * blocks},0] x {warpgroups}")
+        repeats = [*repeats, f"warpgroup: [{64 * blocks},0] x {warpgroups}"]
     repeat = f" repeat {{{', '.join(repeats)}}}" if repeats else ""
-    atom = f"{{register: [{','.join(bases)}], lane: {lanes}, warp: [[16,0],[32,0]]}}"
     return f"#wg.layout<{atom}{repeat}>"

@@ -15,6 +15,10 @@
 
 namespace girih::wg {
 
+/// What wgmma and mma.sync call the element type of an operand (PTX ISA 9.0, 9.7.15.5.2 and
+/// 9.7.14.5.14): f32 is tf32. The verifiers of wg.mma and wg.mma_sync know no other types.
+llvm::StringRef matrixTypeName(mlir::Type element, bool isUnsigned);
+
 /// Builds one llvm.inline_asm with side effects and a memory clobber. The operations of the GPU
 /// that it writes order memory, or are warp-wide, or both; the translation marks every asm call
 /// convergent as well (girih/Target/CodeGen.h).
